@@ -41,14 +41,20 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(last) + 1)
 
 
-def main() -> int:
-    """Run the seeds asked for, print counts."""
+def parser_of(description: str | None, sample: int, full: int) -> argparse.ArgumentParser:
+    """Return the parser of a campaign: a sample of its seeds, all of them or some."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        description=description, formatter_class=argparse.RawTextHelpFormatter
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--full", action="store_true", help=f"{FULL} seeds instead of {SAMPLE}")
+    which.add_argument("--full", action="store_true", help=f"{full} seeds instead of {sample}")
     which.add_argument("--seeds", type=seeds_of, metavar="A-B", help="these seeds, both included")
+    return parser
+
+
+def main() -> int:
+    """Run the seeds asked for, print counts."""
+    parser = parser_of(__doc__, SAMPLE, FULL)
     parser.add_argument("--only", choices=["orders", "plans"], help="one kind of trial")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep what was tried here")
     args = parser.parse_args()

@@ -13,7 +13,6 @@ Exits with 1 if anything ran, or was read, that is not in the plan.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -27,15 +26,10 @@ SAMPLE, FULL = 40, 10_000
 
 def main() -> int:
     """Try the seeds asked for, print counts."""
-    from scripts.fuzz import seeds_of
+    from scripts.fuzz import parser_of
     from tests.render.trials import TRIALS
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--full", action="store_true", help=f"{FULL} seeds instead of {SAMPLE}")
-    which.add_argument("--seeds", type=seeds_of, metavar="A-B", help="these seeds, both included")
+    parser = parser_of(__doc__, SAMPLE, FULL)
     parser.add_argument(
         "--only", action="append", choices=list(TRIALS), help="this renderer; repeatable"
     )

@@ -18,7 +18,6 @@ next run), and a script that did not end its work says why. Exits with 1 if anyt
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -38,15 +37,10 @@ SAMPLE, FULL = 10, 500
 
 def main() -> int:
     """Try the seeds asked for, print counts."""
-    from scripts.fuzz import seeds_of
+    from scripts.fuzz import parser_of
     from tests.render.kube_trials import FAULTS
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--full", action="store_true", help=f"{FULL} seeds instead of {SAMPLE}")
-    which.add_argument("--seeds", type=seeds_of, metavar="A-B", help="these seeds, both included")
+    parser = parser_of(__doc__, SAMPLE, FULL)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
     parser.add_argument(
         "--patience",

@@ -14,7 +14,14 @@ from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
 from kantopt.cli.spoken import speak
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
-from kantopt.errors import BadDataError, KantoptError, Problem, StdoutError, SystemRefusesError
+from kantopt.errors import (
+    BadDataError,
+    KantoptError,
+    Problem,
+    StdoutError,
+    SystemRefusesError,
+    said_of,
+)
 
 INTERNAL, PIPE = 1, 141
 
@@ -56,7 +63,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
     except OSError as error:
         if error.errno not in _REFUSED:
             return _internal(error, form, verbose=verbose)
-        complain("error", [f"the system refuses: {(error.strerror or str(error)).lower()}"], form)
+        complain("error", [f"the system refuses: {said_of(error)}"], form)
         return SystemRefusesError.exit_code
     except MemoryError:
         complain("error", ["out of memory (MemoryError)"], form)

@@ -9,7 +9,7 @@ import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import complain, emit
-from kantopt.errors import CannotCreateError
+from kantopt.errors import CannotCreateError, said_of
 
 FILES = {"snapshot.yaml": "cluster.yaml", "jobs.yaml": "jobs.yaml"}
 """What is copied, under which name."""
@@ -41,8 +41,7 @@ def init(
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreateError(f"{folder}: cannot be made: {reason}") from None
+        raise CannotCreateError(f"{folder}: cannot be made: {said_of(error)}") from None
     since = utc_now() - _TAKEN
     for name, path in paths.items():
         lines = (shipped_folder("instances/quickstart") / name).read_text("utf-8").splitlines(True)

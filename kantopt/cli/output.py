@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from kantopt.cli.spoken import spoken
 from kantopt.clock import elapsed, rfc3339, utc_now
-from kantopt.errors import CannotCreateError, KantoptError, StdoutError, UsageError
+from kantopt.errors import CannotCreateError, KantoptError, StdoutError, UsageError, said_of
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
@@ -54,8 +54,7 @@ def emit(text: str, path: str | None = None) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StdoutError(f"standard output: writing failed: {reason}") from None
+        raise StdoutError(f"standard output: writing failed: {said_of(error)}") from None
 
 
 def _write(stream: IO[str], data: bytes, text: str) -> None:

@@ -6,6 +6,7 @@ is alike) follows from it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +19,13 @@ from kantopt.simulate.queueing import Remembers
 from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.work import Work
 
+_RECORDS: dict[str, Callable[..., object]] = {
+    "jobs": JobRecord,
+    "stays": Stay,
+    "samples": Sample,
+    "plans": PlanRecord,
+}
+"""Fields of a history that list records, and of which kind these are."""
 _R = TypeVar("_R", JobRecord, PlanRecord, Sample, Stay, Work)
 
 
@@ -104,31 +112,14 @@ def _remembering(simulator: Simulator) -> list[Remembers]:
 
 def history_data(history: History) -> Data:
     """Write a history down; each record as a list, in the order of its fields."""
-    return {
-        "policy": history.policy,
-        "trace": history.trace,
-        "horizon": history.horizon,
-        "capacity": history.capacity,
-        "jobs": [_row(each) for each in history.jobs],
-        "stays": [_row(each) for each in history.stays],
-        "samples": [_row(each) for each in history.samples],
-        "events": history.events,
-        "judged": history.judged,
-        "plans": [_row(each) for each in history.plans],
-    }
+    data = {name: getattr(history, name) for name in _names(History)}
+    return data | {name: [_row(each) for each in data[name]] for name in _RECORDS}
 
 
 def history_of(data: Data) -> History:
     """Read a history that was written down."""
-    return History(
-        **{
-            **data,
-            "jobs": [JobRecord(*row) for row in data["jobs"]],
-            "stays": [Stay(*row) for row in data["stays"]],
-            "samples": [Sample(*row) for row in data["samples"]],
-            "plans": [PlanRecord(*row) for row in data["plans"]],
-        }
-    )
+    records = {name: [kind(*row) for row in data[name]] for name, kind in _RECORDS.items()}
+    return History(**(data | records))
 
 
 def _row(record: _R) -> list[Any]:

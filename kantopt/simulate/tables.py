@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
-from kantopt.errors import CannotCreateError
+from kantopt.errors import CannotCreateError, said_of
 from kantopt.schema.simulation import Simulation
 from kantopt.schema.writing import write_atomic
 from kantopt.simulate.history import History, JobRecord, Sample, Stay
@@ -43,8 +43,7 @@ def write_tables(folder: str, histories: Sequence[History], simulation: Simulati
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreateError(f"{folder}: cannot be made: {reason}") from None
+        raise CannotCreateError(f"{folder}: cannot be made: {said_of(error)}") from None
     tables: tuple[tuple[str, Sequence[str], Iterable[Sequence[object]]], ...] = (
         ("jobs.csv", (*_RUN, *_names(JobRecord)), _jobs(histories)),
         ("stays.csv", (*_RUN, *_names(Stay)), _stays(histories)),

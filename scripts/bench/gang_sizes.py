@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from kantopt.errors import BadDataError, MissingInputError, Problem
+from kantopt.errors import BadDataError, MissingInputError, Problem, said_of
 from kantopt.simulate.workload.sizes import Sizes
 
 SUBMITTED = Sizes((8, 16, 32, 64, 128, 256, 512), (60, 12, 10, 8, 5, 3, 2))
@@ -87,4 +87,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise MissingInputError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise MissingInputError(f"{path}: {said_of(error)}") from None

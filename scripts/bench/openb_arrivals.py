@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kantopt.errors import BadDataError, MissingInputError, Problem
+from kantopt.errors import BadDataError, MissingInputError, Problem, said_of
 from kantopt.formats.openb import MODEL_LABEL
 from kantopt.planning.convert import convert
 from kantopt.schema.base import Expression
@@ -70,7 +70,7 @@ def _published_order(folder: Path) -> Iterator[str]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise MissingInputError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise MissingInputError(f"{path}: {said_of(error)}") from None
     return (row["pod"] for row in csv.DictReader(text.splitlines()))
 
 

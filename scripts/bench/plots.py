@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from kantopt.errors import CannotCreateError, UsageError
+from kantopt.errors import CannotCreateError, UsageError, said_of
 from scripts.bench.profiles import (
     TIMES_SECONDS,
     Best,
@@ -60,8 +60,7 @@ def plot(rows: Sequence[Row], best: Best, suite: str, folder: Path) -> list[Path
         for what, stem, name in COSTS:
             paths.append(_sizes(pyplot, folder / f"{suite}-{stem}.svg", rows, what, name))
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreateError(f"{folder}: cannot be written: {reason}") from None
+        raise CannotCreateError(f"{folder}: cannot be written: {said_of(error)}") from None
     return paths
 
 

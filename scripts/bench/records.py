@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kantopt.errors import MissingInputError
+from kantopt.errors import MissingInputError, said_of
 from kantopt.schema.writing import write_atomic
 from scripts.bench.row import Bound, Bounds, Row, read_bounds, write_numbers
 from scripts.bench.table import read_cells
@@ -135,7 +135,7 @@ def read_records(path: Path) -> list[Record]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise MissingInputError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise MissingInputError(f"{path}: {said_of(error)}") from None
     return list(
         read_cells(path, csv.DictReader(io.StringIO(text, newline="")), _record, "a record")
     )

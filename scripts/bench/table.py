@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from kantopt.errors import BadDataError, CannotCreateError, MissingInputError, Problem, WriteError
+from kantopt.errors import (
+    BadDataError,
+    CannotCreateError,
+    MissingInputError,
+    Problem,
+    WriteError,
+    said_of,
+)
 from scripts.bench.row import COLUMNS, Row, from_cells, to_cells
 
 _T = TypeVar("_T")
@@ -27,7 +34,7 @@ def read_rows(path: Path) -> list[Row]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise MissingInputError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        raise MissingInputError(f"{path}: {said_of(error)}") from None
     whole = text[: text.rfind("\n") + 1]
     reader = csv.DictReader(io.StringIO(whole, newline=""))
     if reader.fieldnames is not None and tuple(reader.fieldnames) != COLUMNS:
@@ -116,14 +123,12 @@ def append_line(path: Path, cells: Sequence[str]) -> None:
     try:
         file = path.open("a", encoding="utf-8")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreateError(f"{path}: cannot be written: {reason}") from None
+        raise CannotCreateError(f"{path}: cannot be written: {said_of(error)}") from None
     try:
         with file:
             file.write(line.getvalue())
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise WriteError(f"{path}: writing failed: {reason}") from None
+        raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
 
 
 def _cut_half_line(path: Path) -> None:

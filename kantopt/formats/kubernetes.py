@@ -19,7 +19,7 @@ from kantopt.formats.known_as import names_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
-from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
+from kantopt.formats.kubernetes_topology import Levels, find_levels
 from kantopt.formats.kueue_queues import KueueQueues
 from kantopt.formats.kueue_workloads import KueueWorkloads
 from kantopt.formats.moment import newest_moment
@@ -43,6 +43,7 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
+    HOSTNAME,
     ClusterSnapshot,
     Node,
     PodDisruptionBudget,

@@ -8,7 +8,7 @@ from typing import Any
 
 from kantopt.formats.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
 from kantopt.formats.kubernetes_queues import Queues
-from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, with_hostname
+from kantopt.formats.kubernetes_topology import Levels, with_hostname
 from kantopt.formats.objects import Notes
 from kantopt.formats.pod_groups import Gang, PodGroups, Wish
 from kantopt.formats.pods import QUEUE_NAME, Pod
@@ -18,6 +18,7 @@ from kantopt.formats.runtime import last_checkpoint, min_runtime
 from kantopt.formats.stays import Stays
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
+from kantopt.schema.snapshot import HOSTNAME
 from kantopt.schema.stays import Cause, Fixed
 
 _PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"

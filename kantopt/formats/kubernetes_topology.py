@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.view import View
-from kantopt.schema.snapshot import Node, Topology, TopologyLevel
+from kantopt.schema.snapshot import HOSTNAME, Node, Topology, TopologyLevel
 
-HOSTNAME = "kubernetes.io/hostname"
 HYPERNODE_LABEL = "topology.volcano.sh/tier-"
 """Label that stands for a node's HyperNode of a tier; HyperNodes themselves set no labels."""
 

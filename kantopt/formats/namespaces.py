@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kantopt.formats.kubernetes_nodes import read_selector
 from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
-from kantopt.schema.base import Expression
-from kantopt.schema.selection import expression_matches
+from kantopt.schema.selection import expression_matches, requirements_of
 
 _NAME = "kubernetes.io/metadata.name"
 """The one label that each namespace has by itself."""
@@ -46,14 +45,7 @@ class Namespaces:
 
         The latter are those without an object that no requirement on the name alone excludes.
         """
-        wanted = read_selector(selector)
-        requirements = [
-            *(
-                Expression(key=key, operator="In", values=(value,))
-                for key, value in wanted.match_labels.items()
-            ),
-            *wanted.match_expressions,
-        ]
+        requirements = requirements_of(read_selector(selector))
         selected: list[str] = []
         doubtful: list[str] = []
         for name, labels in self._labels.items():

@@ -16,10 +16,10 @@ from kantopt.formats.objects import Objects
 from kantopt.formats.stock import Stock
 from kantopt.formats.view import Exact, Key, View
 from kantopt.formats.waiting_claims import NOWHERE, Terms, UnexplainedError, WaitingClaim
-from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import CAPACITY
-from kantopt.schema.selection import selector_matches
+from kantopt.schema.selection import requirements_of, selector_matches
 from kantopt.schema.snapshot import Node
 
 _MEBI = 1 << 20
@@ -75,7 +75,8 @@ class StorageCapacities:
         if not self._told or key in self._unread:
             raise UnexplainedError
         rooms = [room for room in self._rooms.get(name, ()) if room.largest >= size]
-        terms = tuple(_term(room.selector) for room in rooms)
+        asked = (requirements_of(room.selector) for room in rooms)
+        terms = tuple(NodeSelectorTerm(match_expressions=each) for each in asked)
         # A selector without requirements selects all nodes, a term without them none.
         return [] if NodeSelectorTerm() in terms else [terms or NOWHERE]
 
@@ -130,11 +131,3 @@ def _read(view: View, nodes: Sequence[Node]) -> _Room | None:
     found = frozenset(node.name for node in nodes if selector_matches(selector, node.labels))
     total = amounts.get("capacity")
     return _Room(selector, found, amounts.get("maximumVolumeSize", total or 0), total)
-
-
-def _term(selector: LabelSelector) -> NodeSelectorTerm:
-    labels = tuple(
-        Expression(key=key, operator="In", values=(value,))
-        for key, value in sorted(selector.match_labels.items())
-    )
-    return NodeSelectorTerm(match_expressions=(*labels, *selector.match_expressions))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.kubernetes_topology import HOSTNAME
 from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import API_VERSION, LabelSelector
@@ -20,6 +19,7 @@ from kantopt.schema.jobs import (
 )
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import (
+    HOSTNAME,
     ClusterSnapshot,
     Node,
     NodeDevices,

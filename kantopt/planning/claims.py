@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kantopt.planning.identity import identified
 from kantopt.planning.timing import timed
 from kantopt.schema.base import Part
-from kantopt.schema.dump import canonical_digest, dump_data
+from kantopt.schema.dump import dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
 from kantopt.schema.plan import Tier as Row
 from kantopt.verify.step import Violation
@@ -49,10 +50,8 @@ def _word(value: object) -> str:
 
 
 def _identity(plan: Plan) -> Iterator[Standing]:
-    bare = plan.model_copy(update={"metadata": plan.metadata.model_copy(update={"plan_id": ""})})
-    yield from compared(
-        "metadata.planId", plan.metadata.plan_id or "nothing", canonical_digest(bare)
-    )
+    stated, true = plan.metadata.plan_id, identified(plan).metadata.plan_id
+    yield from compared("metadata.planId", stated or "nothing", true)
 
 
 def _summary(plan: Plan) -> Iterator[Standing]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kantopt.planning.question import Question
-from kantopt.problem.build import HOSTNAME
 from kantopt.schema.actions import PlanAction, nodes_of
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.plan import BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot
 
 
 def identified(plan: Plan) -> Plan:

@@ -18,6 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema import plan as docs
+from kantopt.schema.actions import namespace_of
 from kantopt.schema.certificate import Certificate, CertifiedTier, JudgedAs, Subject
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
@@ -62,7 +63,7 @@ def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
 
     def disturbed(plan: Plan) -> set[str]:
         return {
-            f"{item.job.partition('/')[0]}/{pod.name}"
+            f"{namespace_of(item.job)}/{pod.name}"
             for items in (plan.evictions, plan.moves)
             for item in items
             for pod in item.pods

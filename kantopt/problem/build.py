@@ -34,10 +34,8 @@ from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.natural import natural
 from kantopt.schema.quantity import micro_units
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
-
-HOSTNAME = "kubernetes.io/hostname"
 
 
 def build_instance(

@@ -15,7 +15,6 @@ from kantopt.errors import UsageError
 from kantopt.render.manifests import manifests, unique_name
 from kantopt.render.resources import is_requested
 from kantopt.render.steps import (
-    HOSTNAME,
     Actions,
     Step,
     left,
@@ -29,6 +28,7 @@ from kantopt.schema.by_kueue import GROUP, by_kueue
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
 from kantopt.schema.quantity import from_base, to_base
+from kantopt.schema.snapshot import HOSTNAME
 
 CHECK = "kantopt"
 """Name of the admission check that the plan answers."""

@@ -13,8 +13,7 @@ from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
-
-HOSTNAME = "kubernetes.io/hostname"
+from kantopt.schema.snapshot import HOSTNAME
 
 Kind = Literal["evictions", "bindings", "moves"]
 Document = Mapping[str, Any]

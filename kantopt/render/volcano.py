@@ -7,7 +7,6 @@ from typing import Any
 
 from kantopt.render.manifests import made, manifests, unique_name
 from kantopt.render.steps import (
-    HOSTNAME,
     Actions,
     Step,
     left,
@@ -19,6 +18,7 @@ from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.actions import namespace_of
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Binding, Eviction, Plan
+from kantopt.schema.snapshot import HOSTNAME
 
 _JOB_NAME = "volcano.sh/job-name"
 

@@ -28,6 +28,15 @@ def expression_matches(expression: Expression, labels: Mapping[str, str]) -> boo
             return left > right if expression.operator == "Gt" else left < right
 
 
+def requirements_of(selector: LabelSelector) -> tuple[Expression, ...]:
+    """Return all that a label selector requires as expressions."""
+    labels = (
+        Expression(key=key, operator="In", values=(value,))
+        for key, value in sorted(selector.match_labels.items())
+    )
+    return (*labels, *selector.match_expressions)
+
+
 def selector_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     """Whether a label selector selects a pod with these labels; an empty one selects all."""
     return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(

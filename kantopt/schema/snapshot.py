@@ -19,6 +19,9 @@ from kantopt.schema.base import (
 )
 from kantopt.schema.jobs import Job, Requests
 
+HOSTNAME = "kubernetes.io/hostname"
+"""Label by which pods are sent to one node."""
+
 
 class SnapshotMetadata(Metadata):
     """Name of the cluster and moment of the snapshot."""

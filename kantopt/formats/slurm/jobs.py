@@ -36,6 +36,7 @@ from kantopt.schema.jobs import (
     TopologyRequest,
 )
 from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import HOSTNAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,9 +370,7 @@ class JobsReader:
 
 
 def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
-    return PodAntiAffinityTerm(
-        topology_key=names.HOSTNAME, label_selector=whom, namespaces=tuple(of)
-    )
+    return PodAntiAffinityTerm(topology_key=HOSTNAME, label_selector=whom, namespaces=tuple(of))
 
 
 def may_requeue(record: Record) -> bool:

@@ -24,7 +24,6 @@ CAPPED = "slurm/cpus-of-"
 """Begins the resource of which a node has the CPUs that a partition's jobs may have of it."""
 SHARED = (WHOLE_NODE, ALL_MEMORY)
 SHARES = 1024
-HOSTNAME = "kubernetes.io/hostname"
 CHOSEN = "Chosen"
 """Mark of the record of a job that has got its nodes since an earlier snapshot: it counts as one
 that waits, for the shares of nodes that it holds."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from kantopt.schema.hundredths import BY_KOORDINATOR, is_gpu
-from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, PriorityClass
+from kantopt.schema.snapshot import (
+    HOSTNAME,
+    ClusterSnapshot,
+    Node,
+    PodDisruptionBudget,
+    PriorityClass,
+)
 
 Data = dict[str, Any]
-HOSTNAME = "kubernetes.io/hostname"
 _MANY = 1_000_000
 """Pods of a node without limit: what is not offered would take none."""
 

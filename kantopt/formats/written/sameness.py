@@ -6,12 +6,11 @@ from collections.abc import Collection
 from typing import Any
 
 from kantopt.formats.written.gangs import label_of, minima, wish_of
-from kantopt.formats.written.plain import HOSTNAME
 from kantopt.schema.dump import dump_data
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.quantity import from_base, to_base
-from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue
+from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot, Node, Queue
 
 Data = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.formats.kubernetes_topology import HOSTNAME, HYPERNODE_LABEL
+from kantopt.formats.kubernetes_topology import HYPERNODE_LABEL
 from kantopt.formats.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, labels_of, minima
 from kantopt.formats.written.plain import Data, thing
@@ -12,7 +12,7 @@ from kantopt.formats.written.pods import Marks
 from kantopt.formats.written.system import System, Words
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot
 
 
 def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:

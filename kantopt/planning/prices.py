@@ -18,8 +18,10 @@ from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import until_last_word
 from kantopt.planning.wanted import model_for
 from kantopt.problem.actions import Wave
+from kantopt.problem.chosen import running_only
 from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
+from kantopt.problem.not_modelled import left_lines
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
@@ -90,7 +92,8 @@ def price_list(
         _prove(rows, options, ending, solver)
     prices = [row.price(question) for row in rows]
     order = sorted(range(len(rows)), key=lambda i: (*_rank(prices[i]), i))
-    warnings = list(question.notes)
+    running = filter(None, map(running_only, question.jobs))
+    warnings = [*question.notes, *left_lines(running, instance.model.assume)]
     if any(price.status in ("FEASIBLE", "OPEN") for price in prices) and ending.over():
         warnings.append("the time was up before all prices were proved")
     warnings += [warning for row in rows for warning in row.warnings]

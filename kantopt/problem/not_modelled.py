@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from kantopt.schema.features import FEATURES, WORDS, Feature
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodSet
 
 
@@ -75,6 +76,38 @@ def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left,
         Left(tuple(f for f in FEATURES if f in key[0]), key[1], pending[key], running[key])
         for key in sorted(pending | running, key=lambda key: (key[1], sorted(key[0])))
     )
+
+
+def left_lines(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[str, ...]:
+    """Say how many pods an answer takes for staying where they run, and what it assumes of others.
+
+    Parameters
+    ----------
+    jobs
+        All jobs that the answer speaks of.
+    assumed
+        What pods are planned in spite of.
+    """
+    alone: Counter[Feature] = Counter()
+    planned: Counter[Feature] = Counter()
+    running = together = 0
+    for left in count_left(jobs, assumed):
+        count = left.pending + left.running if left.assumed else left.running
+        (planned if left.assumed else alone).update(dict.fromkeys(left.features, count))
+        together += count if left.assumed else 0
+        running += 0 if left.assumed else count
+    lines = []
+    if running:
+        options = " ".join(f"--assume {feature}" for feature in FEATURES if alone[feature])
+        stay = f"{plural(running, 'pod')} left where {'it is' if running == 1 else 'they are'}"
+        lines.append(f"{stay}: {_kinds(alone)} ({options})")
+    if together:
+        lines.append(f"{plural(together, 'pod')} planned all the same: {_kinds(planned)}")
+    return tuple(lines)
+
+
+def _kinds(counts: Counter[Feature]) -> str:
+    return ", ".join(f"{counts[f]} {WORDS[f]}" for f in FEATURES if counts[f])
 
 
 def _is_gang(job: Job) -> bool:

@@ -100,3 +100,15 @@ def test_an_unknown_name_is_refused_with_what_may_be_meant(cli: Cli, dump: str) 
     done = cli("plan", dump, "--assume", "gpu-share")
     assert done.code == 64
     assert "did you mean gpu-shares?" in done.err
+
+
+@pytest.mark.parametrize("command", ["explain", "capacity"])
+def test_answers_about_one_job_say_who_is_left_where_it_is(
+    cli: Cli, dump: str, command: str
+) -> None:
+    """What such an answer proves holds while these pods stay, or if they may be planned at all."""
+    left = "1 pod left where it is: 1 that ask for part of a GPU (--assume gpu-shares)"
+    assert left in " ".join(cli(command, dump, "default/other").out.split())
+    assumed = cli(command, dump, "default/other", "--assume", "gpu-shares").out
+    planned = "1 pod planned all the same: 1 that ask for part of a GPU"
+    assert planned in " ".join(assumed.split())

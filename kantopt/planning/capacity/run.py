@@ -14,6 +14,8 @@ from kantopt.planning.identity import snapshot_ref
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import running_only
+from kantopt.problem.not_modelled import left_lines
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
 from kantopt.schema.explanation import Verdict
@@ -115,7 +117,9 @@ def _verdict(copies: Copies, deadline: Deadline) -> Verdict:
 
 def _warnings(search: Search, levels: Levels, rooms: tuple[Room, ...]) -> tuple[str, ...]:
     question = search.copies.question
-    found = [*question.notes]
+    running = filter(None, map(running_only, question.jobs))
+    assumed = (*search.copies.model.assume, *question.assume)
+    found = [*question.notes, *left_lines(running, assumed)]
     aside = sum(bool(job.waiting) for job in question.jobs)
     if aside:
         jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"

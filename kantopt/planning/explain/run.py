@@ -35,7 +35,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
-from kantopt.problem.not_modelled import why_not_placed
+from kantopt.problem.not_modelled import left_lines, why_not_placed
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
@@ -282,7 +282,10 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         running_pods=running,
         verdict=verdict,
         complete=True,
-        notes=concerning(question.notes, document),
+        notes=(
+            *concerning(question.notes, document),
+            *left_lines(question.jobs, instance.model.assume),
+        ),
     )
 
 

@@ -22,7 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.kube_preemption import FILE, Beside, Side, Tally, compare, records
+from tests.kube_preemption import FILE, Beside, Side, Tally, compare
+from tests.kube_verdicts import records
 
 
 def main() -> int:

@@ -8,12 +8,9 @@ through the command's own import and planned by the default model.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kantopt.clock import Deadline
@@ -66,13 +63,6 @@ class Beside:
         if ours == theirs:
             return "equal"
         return "better" if ours < theirs else "worse"
-
-
-def records(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the records of a file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 def compare(record: Mapping[str, Any], seconds: float) -> Beside:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,20 @@ def at(monkeypatch: pytest.MonkeyPatch, time: str) -> None:
 def solve_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the test fail if anything is planned from now on."""
     monkeypatch.setattr("kantopt.planning.plan.make_plan", lambda *_: pytest.fail("it has planned"))
+
+
+def terminate_when_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run be told to end as soon as it has read its input."""
+    from kantopt.cli.progress import Progress
+
+    reach = Progress.reach
+
+    def interrupted(self: Progress, event: str) -> None:
+        reach(self, event)
+        if event == "planning":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "reach", interrupted)
 
 
 def figures() -> dict[str, float]:

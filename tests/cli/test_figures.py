@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.scheduled import FIGURES, KEPT, PLAN, at, figures
+from tests.cli.scheduled import FIGURES, KEPT, PLAN, at, figures, terminate_when_planning
 
 PROVED = ("plan", "snap.yaml", "jobs.yaml", "--workers", "1")
 """With the exact engine: only a plan that is proved stands for the next run."""
@@ -74,18 +72,9 @@ def test_the_first_run_may_fail_too(cli: Cli) -> None:
 
 
 def test_an_interrupted_run_is_no_success(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kantopt.cli.progress import Progress
-
     cli(*PLAN, *FIGURES)
     at(monkeypatch, "03:30")
-    reach = Progress.reach
-
-    def interrupted(self: Progress, event: str) -> None:
-        reach(self, event)
-        if event == "planning":
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    monkeypatch.setattr(Progress, "reach", interrupted)
+    terminate_when_planning(monkeypatch)
     assert cli(*PLAN, *FIGURES).code == 143
     found = figures()
     assert found["kantopt_last_run_exit_code"] == 143

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from kantopt.planning import plan as planning
 from kantopt.planning.messages import Failed
 from kantopt.planning.solver_process import SolverProcess
 from tests.cli.conftest import JOBS, SNAPSHOT, Cli
-from tests.cli.scheduled import KEPT, at, solve_nothing
+from tests.cli.scheduled import KEPT, at, solve_nothing, terminate_when_planning
 
 PLAN = ("plan", "snap.yaml", "jobs.yaml", "--workers", "1")
 
@@ -132,17 +131,8 @@ YOUNG = """\
 def test_a_run_that_was_ended_early_is_no_answer_for_the_next(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kantopt.cli.progress import Progress
-
-    reach = Progress.reach
-
-    def interrupted(self: Progress, event: str) -> None:
-        reach(self, event)
-        if event == "planning":
-            os.kill(os.getpid(), signal.SIGTERM)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Progress, "reach", interrupted)
+        terminate_when_planning(patch)
         assert cli(*PLAN, *KEPT).code == 143
     assert "questionDigest" not in json.loads(Path("last.json").read_text())["metadata"]
     assert "NO CHANGE" not in cli(*PLAN, *KEPT).out

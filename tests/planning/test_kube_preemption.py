@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kube_preemption import FILE, Beside, compare, records
+from tests.kube_preemption import FILE, Beside, compare
+from tests.kube_verdicts import records
 
 SAMPLE = 12
 """Every so many dumps one is looked at: ``scripts/kube_preemption.py`` looks at all."""

@@ -14,17 +14,14 @@ from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Plan
 from tests.render.hostile import harmless
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
-from tests.render.schemas import check, documents
+from tests.render.schemas import checked_documents, documents
 
 POD = PodRef(name="x-0", uid="8c5c1d1e-0000-4000-8000-000000000001")
 JOB = Job(name="x", namespace="team-b", pod_sets=(PodSet(count=1),))
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()).text)
-    for document in found:
-        check(document)
-    return found
+    return checked_documents(render(plan, asked or Asked()).text)
 
 
 def test_a_victim_is_asked_for_by_uid() -> None:

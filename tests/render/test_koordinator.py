@@ -15,7 +15,7 @@ from kantopt.schema.base import Toleration
 from kantopt.schema.jobs import DeviceRequest, Job, PodRef, PodSet
 from kantopt.schema.plan import Plan
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
-from tests.render.schemas import check, documents
+from tests.render.schemas import checked_documents, documents
 
 POD = PodRef(name="x-0", uid="8c5c", grace_period_seconds=30)
 OTHER = PodRef(name="x-1")
@@ -33,10 +33,7 @@ JOB = Job(
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()).text)
-    for document in found:
-        check(document)
-    return found
+    return checked_documents(render(plan, asked or Asked()).text)
 
 
 def place(template: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from kantopt.schema.plan import NodeRef, Plan
 from kantopt.schema.snapshot import HOSTNAME
 from tests.render.expanded import expanded
 from tests.render.plans import Action, bind, draw_plan, evict, make_plan, move
-from tests.render.schemas import check, documents
+from tests.render.schemas import check, checked_documents, documents
 
 PODSET = {"kueue.x-k8s.io/podset": "main"}
 PODS = tuple(PodRef(name=f"x-{i}", uid=f"u{i}") for i in range(3))
@@ -57,10 +57,7 @@ ALL: tuple[Action, ...] = (
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()).text)
-    for document in found:
-        check(document)
-    return found
+    return checked_documents(render(plan, asked or Asked()).text)
 
 
 def test_a_victim_is_stopped_and_its_pods_are_let_alone() -> None:

@@ -13,7 +13,7 @@ from kantopt.render.volcano import render
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.plan import NodeRef, Plan
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
-from tests.render.schemas import check, documents
+from tests.render.schemas import check, checked_documents, documents
 
 PODS = tuple(PodRef(name=f"x-{i}", uid=f"u{i}") for i in range(2))
 GATED = PodRef(name="w-0", uid="77aa", scheduling_gates=("mine",))
@@ -32,10 +32,7 @@ JOB = Job(
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()).text)
-    for document in found:
-        check(document)
-    return found
+    return checked_documents(render(plan, asked or Asked()).text)
 
 
 def test_a_job_of_which_all_is_evicted_is_aborted() -> None:

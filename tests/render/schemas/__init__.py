@@ -47,3 +47,11 @@ def _check_template(document: dict[str, Any]) -> None:
     if "template" in spec:
         pod = {"apiVersion": "v1", "kind": "Pod", **spec["template"]}
         kubernetes_validate.validate(pod, kubernetes_validate.latest_version(), strict=True)
+
+
+def checked_documents(text: str) -> list[dict[str, Any]]:
+    """Read the documents of a rendered text, each checked against its schema."""
+    found = documents(text)
+    for document in found:
+        check(document)
+    return found

@@ -150,8 +150,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if not problems:
         problems = check_documents(pairs)
     if foreign and not problems:
-        keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
-        disturb = _causes((*how.disturb, *(c for raw, doc in pairs for c in _lifts(doc, raw.file))))
+        models = [model for raw, doc in pairs for model in _models_in(doc, raw.file)]
+        keys = {key for model in models for key in exempt_keys(model)}
+        disturb = _causes((*how.disturb, *(cause for each in models for cause in each.disturb)))
         how = replace(how, labels=how.labels | keys, disturb=disturb)
         how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
         read, annotated = _imported(foreign, how, patterns_known=asked)
@@ -289,21 +290,12 @@ def exempt_keys(model: Model) -> frozenset[str]:
     return frozenset(selector.partition("=")[0] for selector in model.exempt)
 
 
-def _exempt_keys(document: Part, file: str) -> frozenset[str]:
+def _models_in(document: Part, file: str) -> Iterator[Model]:
+    """Yield a model with all that it extends, or the model of a plan."""
     if isinstance(document, Plan):
-        return exempt_keys(document.model)
-    if isinstance(document, Model):
-        return exempt_keys(resolve_model(document, file))
-    return frozenset()
-
-
-def _lifts(document: Part, file: str) -> tuple[str, ...]:
-    """Causes that a model, or the model of a plan, lifts."""
-    if isinstance(document, Plan):
-        return document.model.disturb
-    if isinstance(document, Model):
-        return resolve_model(document, file).disturb
-    return ()
+        yield document.model
+    elif isinstance(document, Model):
+        yield resolve_model(document, file)
 
 
 def _imported(

@@ -6,14 +6,13 @@ The text is read again, and what comes out different is what Slurm has no words 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from kantopt.formats.differences import note_differences
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cluster import import_slurm
-from kantopt.formats.slurm.export_jobs import is_id, job_text
+from kantopt.formats.slurm.export_jobs import is_id, job_text, time_text
 from kantopt.formats.slurm.export_nodes import (
     gres_text,
     marks,
@@ -98,8 +97,7 @@ def _texts(snapshot: ClusterSnapshot, jobs: Sequence[Job], ids: Sequence[str]) -
     yield from (job_text(job, number) for job, number in zip(jobs, ids, strict=True))
     yield topology_text(snapshot)
     yield from _queues(snapshot.queues)
-    moment = snapshot.metadata.captured_at
-    seconds = "Unknown" if moment is None else int(datetime.fromisoformat(moment).timestamp())
+    seconds = time_text(snapshot.metadata.captured_at)
     exempt = {job.min_runtime for job in jobs if job.min_runtime}
     graces = [_grace(podset) for job in jobs for podset in job.pod_sets]
     on = bool(exempt) or any(graces) or any(_evictable(job) or _tier(job) for job in jobs)

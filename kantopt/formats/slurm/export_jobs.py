@@ -55,8 +55,8 @@ def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> st
         f"Priority={rank} Nice=0 Account={job.namespace} QOS={labels.get(names.QOS, '(null)')}",
         f"JobState={state} Reason={'None' if running else 'Resources'} Dependency=(null)",
         f"Requeue={int(requeue)} Restarts=0 BatchFlag=1",
-        f"SubmitTime={_time(job.creation_time)} EligibleTime={_time(job.creation_time)}",
-        f"StartTime={_time(job.start_time) if running else 'Unknown'} EndTime=Unknown",
+        f"SubmitTime={time_text(job.creation_time)} EligibleTime={time_text(job.creation_time)}",
+        f"StartTime={time_text(job.start_time) if running else 'Unknown'} EndTime=Unknown",
         f"Partition={labels.get(names.JOB_PARTITION, '') or 'all'}",
         *(_held(podsets) if running else _asked(podsets)),
         f"Features={_expression(first) or '(null)'}",
@@ -176,5 +176,6 @@ def _alternatives(sets: Sequence[Sequence[str]]) -> str:
     return "|".join(f"({'&'.join(each)})" for each in sets)
 
 
-def _time(moment: str | None) -> str:
+def time_text(moment: str | None) -> str:
+    """Write a moment in seconds since 1970."""
     return "Unknown" if moment is None else str(int(datetime.fromisoformat(moment).timestamp()))

@@ -5,7 +5,7 @@ The objects are read again, and what comes out different is what the system has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -109,34 +109,23 @@ def _compare(
                 continue
             forms = sameness.job_form(snapshot, job), sameness.job_form(read, other)
             note_differences(*sameness.without_additions(*forms, added), where, notes, name)
-    parts: list[tuple[str, Mapping[str, Data], Mapping[str, Data]]] = [
-        (
-            "nodes",
-            {item.name: sameness.node_form(item) for item in snapshot.nodes},
-            {item.name: sameness.node_form(item) for item in read.nodes},
-        ),
-        (
-            "queues",
-            {item.name: sameness.queue_form(item) for item in snapshot.queues},
-            {item.name: sameness.queue_form(item) for item in read.queues},
-        ),
-        ("priorityClasses", _named(snapshot.priority_classes), _named(read.priority_classes)),
-        (
-            "podDisruptionBudgets",
-            _named(snapshot.pod_disruption_budgets),
-            _named(read.pod_disruption_budgets),
-        ),
-        (
-            "victims",
-            {item.job: dump_data(item) for item in snapshot.victims},
-            {item.job: dump_data(item) for item in read.victims},
-        ),
-        ("topology", _named(snapshot.topology.levels), _named(read.topology.levels)),
-        ("metadata", {"": dump_data(snapshot.metadata)}, {"": dump_data(read.metadata)}),
-    ]
-    for where, before, after in parts:
+    after = _forms(read)
+    for where, before in _forms(snapshot).items():
         for name, data in before.items():
-            note_differences(data, after.get(name, {}), where, notes, name)
+            note_differences(data, after[where].get(name, {}), where, notes, name)
+
+
+def _forms(snapshot: ClusterSnapshot) -> dict[str, dict[str, Data]]:
+    """Return all of a cluster but its jobs as it is compared: by what it is, and by name."""
+    return {
+        "nodes": {item.name: sameness.node_form(item) for item in snapshot.nodes},
+        "queues": {item.name: sameness.queue_form(item) for item in snapshot.queues},
+        "priorityClasses": _named(snapshot.priority_classes),
+        "podDisruptionBudgets": _named(snapshot.pod_disruption_budgets),
+        "victims": {item.job: dump_data(item) for item in snapshot.victims},
+        "topology": _named(snapshot.topology.levels),
+        "metadata": {"": dump_data(snapshot.metadata)},
+    }
 
 
 def _named(parts: Sequence[Any]) -> dict[str, Data]:

@@ -85,11 +85,7 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
     amounts = _amounts(first)
     cpus = max(1, amounts.get("cpu", 0) // 1000)
     memory = amounts.get("memory", 0) // MIB
-    required, excluded = _listed(first.node_affinity, "In"), _listed(first.node_affinity, "NotIn")
-    yield (
-        f"ReqNodeList={compress_hostlist(required) or '(null)'} "
-        f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
-    )
+    yield _node_lists(podsets[:1])
     by_task = count > 1 and not any(
         term.label_selector.match_labels for term in first.pod_anti_affinity
     )
@@ -110,7 +106,6 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
 
 def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
     """Write what a job that runs holds, node by node: of a node the sum, as Slurm tells it."""
-    first = podsets[0]
     held: dict[str, dict[str, int]] = {}
     for podset in podsets:
         each = _amounts(podset)
@@ -121,12 +116,7 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for node, on in held.items():
         alike.setdefault(tuple(on.items()), []).append(node)
-    required = {name for podset in podsets for name in _listed(podset.node_affinity, "In")}
-    excluded = _listed(first.node_affinity, "NotIn")
-    yield (
-        f"ReqNodeList={compress_hostlist(sorted(required)) or '(null)'} "
-        f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
-    )
+    yield _node_lists(podsets)
     yield f"NodeList={compress_hostlist(held)}"
     total = sum(_amounts(p).get("cpu", 0) // 1000 * p.count for p in podsets)
     tasks = sum(podset.running for podset in podsets)
@@ -141,6 +131,16 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
     typed = next((amounts for key in alike if types_of(amounts := dict(key))), None)
     if typed is not None:
         yield f"TresPerNode={gres_text(typed, 'gres:')}"
+
+
+def _node_lists(podsets: Sequence[PodSet]) -> str:
+    """Write the nodes that any of some pod sets must have, and those that the first must not."""
+    required = {name for podset in podsets for name in _listed(podset.node_affinity, "In")}
+    excluded = _listed(podsets[0].node_affinity, "NotIn")
+    return (
+        f"ReqNodeList={compress_hostlist(required) or '(null)'} "
+        f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
+    )
 
 
 def _amounts(podset: PodSet) -> dict[str, int]:

@@ -139,6 +139,14 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _at(item: Mapping[str, Any], *keys: str) -> Any:
+    """Return what stands at a path; of mappings that are not there nothing."""
+    value: Any = item
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def _named(item: Mapping[str, Any], names: Names) -> dict[str, str]:
     fields = {}
     for key, places in names.items():
@@ -192,23 +200,17 @@ def _node(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[
 def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     """Read a group of like nodes, of which the least of each amount is known, and its partition."""
 
-    def at(*keys: str) -> Any:
-        value: Any = item
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    names = at("nodes", "nodes")
+    names = _at(item, "nodes", "nodes")
     fields = {
-        "State": _plain(at("node", "state")),
-        "CPUTot": _plain(at("cpus", "minimum")),
-        "ThreadsPerCore": _plain(at("threads", "minimum")),
-        "RealMemory": _plain(at("memory", "minimum")),
-        "AvailableFeatures": _plain(at("features", "total")),
-        "ActiveFeatures": _plain(at("features", "active")),
-        "Gres": _plain(at("gres", "total")),
-        "Partitions": _plain(at("partition", "name")),
-        "ReservationName": _plain(at("reservation")),
+        "State": _plain(_at(item, "node", "state")),
+        "CPUTot": _plain(_at(item, "cpus", "minimum")),
+        "ThreadsPerCore": _plain(_at(item, "threads", "minimum")),
+        "RealMemory": _plain(_at(item, "memory", "minimum")),
+        "AvailableFeatures": _plain(_at(item, "features", "total")),
+        "ActiveFeatures": _plain(_at(item, "features", "active")),
+        "Gres": _plain(_at(item, "gres", "total")),
+        "Partitions": _plain(_at(item, "partition", "name")),
+        "ReservationName": _plain(_at(item, "reservation")),
     }
     for name in names if isinstance(names, list) else ():
         yield Record("NodeName", {"NodeName": _plain(name), **fields}, file, problems)
@@ -218,24 +220,18 @@ def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator
 
 
 def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
-    def at(*keys: str) -> str:
-        value: Any = item
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        return _plain(value)
-
     fields = _named(item, _PARTITION)
     if isinstance(item.get("nodes"), dict):
         # From 23.02 on what belongs together lies together.
-        fields["Nodes"] = at("nodes", "configured")
+        fields["Nodes"] = _plain(_at(item, "nodes", "configured"))
         most = item.get("maximums", {}) if isinstance(item.get("maximums"), dict) else {}
         fields["MaxNodes"] = _plain(most.get("nodes"))
         fields["MaxCPUsPerNode"] = _plain(most.get("cpus_per_node"))
-        fields["GraceTime"] = at("grace_time")
+        fields["GraceTime"] = _plain(_at(item, "grace_time"))
         fields["OverSubscribe"] = _oversubscribe(most)
-        fields["PriorityTier"] = at("priority", "tier")
-        fields["State"] = at("partition", "state")
-        fields["Topology"] = at("topology")
+        fields["PriorityTier"] = _plain(_at(item, "priority", "tier"))
+        fields["State"] = _plain(_at(item, "partition", "state"))
+        fields["Topology"] = _plain(_at(item, "topology"))
     yield Record("PartitionName", fields, file, problems)
 
 

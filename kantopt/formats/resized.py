@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kantopt.formats.view import View
+from kantopt.formats.view import Exact, View
 
 _LISTS = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
 
@@ -26,7 +26,7 @@ def at_its_smallest(pod: View, was: View | None) -> View:
     for view in (view for kind, _ in _LISTS for view in pod.at("spec").list(kind)):
         name = view.text("name")
         sizes = list(_sizes(name, pod, was))
-        if any(size != sizes[0] for size in sizes):
+        if any(size != sizes[0] for size in sizes) and _differ(sizes):
             least[name] = _least(sizes)
     if not least:
         return pod
@@ -59,15 +59,28 @@ def _sizes(name: str, pod: View, was: View | None) -> Iterator[dict[str, Any]]:
                     yield dict(item.at("allocatedResources").raw)
 
 
+def _differ(sizes: list[dict[str, Any]]) -> bool:
+    """Whether the same resource has different amounts, however these are written."""
+    found: dict[str, set[Exact]] = {}
+    for size in sizes:
+        for name, amount in _amounts(size).items():
+            found.setdefault(name, set()).add(amount)
+    return any(len(amounts) > 1 for amounts in found.values())
+
+
 def _least(sizes: list[dict[str, Any]]) -> dict[str, Any]:
     """The smallest of each resource; what only some of them name, as the first one has it."""
     least = dict(sizes[0])
     for size in sizes[1:]:
-        amounts = [View({"x": each}, "", (), []).exact_amounts("x") for each in (least, size)]
-        for name, amount in amounts[1].items():
-            if name in amounts[0] and amount < amounts[0][name]:
+        amounts = _amounts(least)
+        for name, amount in _amounts(size).items():
+            if name in amounts and amount < amounts[name]:
                 least[name] = size[name]
     return least
+
+
+def _amounts(size: dict[str, Any]) -> dict[str, Exact]:
+    return View({"size": size}, "", (), []).exact_amounts("size")
 
 
 def _resized(container: View, requests: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
+from kantopt.formats.owners import view_of
+from kantopt.formats.resized import at_its_smallest
 from kantopt.planning.arrivals import judge_arrivals
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import certify
@@ -157,3 +159,11 @@ def test_a_node_made_anew_under_its_name_is_not_said_to_be_gone() -> None:
     found = became_of(question_of(first), first, after, Import(), load_model("mixed"))
     assert isinstance(found, Between)
     assert [fate.evidence for fate in found.history.gone] == ["node a was made anew"]
+
+
+def test_a_pod_whose_size_is_only_written_otherwise_was_not_resized() -> None:
+    held = {"name": "c", "allocatedResources": {"cpu": "1000m"}}
+    status = {"phase": "Running", "containerStatuses": [held]}
+    asked = pod("x", on="a", requests={"cpu": "1", "nvidia.com/gpu": "1"})
+    same = view_of({**asked, "status": status})
+    assert at_its_smallest(same, same) is same

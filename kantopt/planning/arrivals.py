@@ -105,7 +105,7 @@ def _may_have_been_kept(between: Between, fault: Violation) -> bool:
     pair = between.facts.pair
     counted = (*pair.vanished, *pair.relabelled)
     for job in between.facts.question.jobs:
-        name = f"job {job.namespace}/{job.name}"
+        name = f"job {job.full_name}"
         if fault.subject != name and not fault.subject.startswith(f"{name} "):
             continue
         if fault.rule == Rule.ANTI_AFFINITY:

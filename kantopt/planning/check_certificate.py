@@ -10,7 +10,7 @@ from kantopt.planning.actions import waves_of
 from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.claims import claim, compared
-from kantopt.planning.judge import hopeless, judge_plan, unchecked_claims, verdict_of
+from kantopt.planning.judge import judge_plan, unchecked_claims, verdict_of
 from kantopt.planning.judged import Judged, judged_between, sealed, spared, subject_of
 from kantopt.planning.later import Since, placement_in
 from kantopt.planning.preempted import broken
@@ -27,6 +27,7 @@ from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
+from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from kantopt.verify.waves.groups import apply
@@ -204,7 +205,7 @@ class _Judge:
             if row.proved_by not in ("arithmetic", "none"):
                 by = f"{row.proved_by} (`kantopt certify --cross-check` asks a second solver)"
                 self.unchecked.append(f"tier {row.name}: bound {row.bound}, by {by}")
-        if certificate.required_impossible and not hopeless(instance):
+        if certificate.required_impossible and not required_never_placed(instance):
             self.unchecked.append("requiredImpossible: a required job has no place")
         self.unchecked += [
             text for text in unchecked_claims(instance, certificate.plan) if "cascade" in text

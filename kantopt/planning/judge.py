@@ -25,7 +25,7 @@ from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
-from kantopt.verify.metrics.unplaced import never_placed
+from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 from kantopt.verify.spared import could_be_spared
@@ -206,13 +206,8 @@ def unchecked_claims(instance: Instance, plan: Plan) -> Iterator[str]:
     for row in plan.objectives:
         if row.proved_by not in ("arithmetic", "none"):
             yield f"objective {row.name}: bound {row.bound}, by {row.proved_by}"
-    if plan.solver.status == "INFEASIBLE" and not hopeless(instance):
+    if plan.solver.status == "INFEASIBLE" and not required_never_placed(instance):
         yield "solver.status: INFEASIBLE, a required job has no place"
     if plan.cascade is not None:
         end = "where it ends" if plan.cascade.complete else "as far as the time went"
         yield f"cascade: whom the victims would push out, {end}, by the fast path"
-
-
-def hopeless(instance: Instance) -> bool:
-    """Whether arithmetic shows that some required job has no place."""
-    return any(never_placed(instance, instance.jobs[j]) for j in instance.required)

@@ -175,7 +175,7 @@ def since(question: Question, later: Question) -> Question | Since:
                 uid=uid,
                 node=node,
                 became="unknown",
-                evidence=f"gone; the later snapshot has no job {job.namespace}/{job.name}",
+                evidence=f"gone; the later snapshot has no job {job.full_name}",
             )
             for job in gone
             for name, uid, node in _pods(job)

@@ -36,7 +36,7 @@ from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.shares import PRICES_FIRST, WRITING_PRICES
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.evictions import measure_evictions
-from kantopt.verify.metrics.unplaced import never_placed
+from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.step import Step
 
@@ -219,8 +219,7 @@ class _Row:
     incumbent: Incumbent = field(init=False)
 
     def __post_init__(self) -> None:
-        jobs = self.instance.jobs
-        self.impossible = any(never_placed(self.instance, jobs[j]) for j in self.instance.required)
+        self.impossible = required_never_placed(self.instance)
         self.incumbent = Incumbent(
             self.instance, self.tiers, self.instance.current, kept=REMEMBERED
         )

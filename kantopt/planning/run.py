@@ -38,7 +38,7 @@ from kantopt.search.schedule import (
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.ending import Bears
 from kantopt.verify.metrics import measure
-from kantopt.verify.metrics.unplaced import never_placed
+from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.waves.groups import apply
 
@@ -76,7 +76,7 @@ class Run:
         start: tuple[Placement, str] | None = None,
     ) -> None:
         self.asked = instance
-        self.infeasible = any(never_placed(instance, instance.jobs[j]) for j in instance.required)
+        self.infeasible = required_never_placed(instance)
         """A required job provably has no place; the rest is planned as if it were not required."""
         self.instance = replace(instance, required=frozenset()) if self.infeasible else instance
         self.tiers = tiers

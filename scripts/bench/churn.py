@@ -100,7 +100,7 @@ class Runs:
 def pods_of(question: Question) -> frozenset[tuple[str, str]]:
     """Pods of a snapshot, by job and name."""
     return frozenset(
-        (f"{job.namespace}/{job.name}", pod.name)
+        (job.full_name, pod.name)
         for job in question.jobs
         for podset in job.pod_sets
         for group in (podset.pods, *(place.pods for place in podset.assignments))

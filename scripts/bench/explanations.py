@@ -75,12 +75,12 @@ def asked(nodes: int, seed: int) -> tuple[Documents, dict[str, str]]:
         "one-node": _gang("one-node", 1, 10),
         "one-gpu": _gang("one-gpu", 1, 100, gpus=1),
     }
-    named = {kind: f"{job.namespace}/{job.name}" for kind, job in gangs.items()}
+    named = {kind: job.full_name for kind, job in gangs.items()}
     running = made.snapshot.jobs
     whole = next(job for job in running if job.pod_sets[0].count > 1 and GPU in _asks(job))
     single = next(job for job in running if job.pod_sets[0].count == 1 and _asks(job)[GPU])
-    named["running-gang"] = f"{whole.namespace}/{whole.name}"
-    named["running-pod"] = f"{single.namespace}/{single.name}"
+    named["running-gang"] = whole.full_name
+    named["running-pod"] = single.full_name
     quota = QueueResource(name=GPU, nominal_quota=_QUOTA)
     queues = (Queue(name=_QUEUE, resources=(quota,)),)
     snapshot = made.snapshot.model_copy(update={"queues": queues})

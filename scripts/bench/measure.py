@@ -248,7 +248,7 @@ def _best_seconds(ran: Ran, tiers: Sequence[Tier]) -> float | None:
 
 
 def _placed(documents: Documents, plan: Plan, start: Mapping[int, int]) -> dict[int, int]:
-    priority = {f"{job.namespace}/{job.name}": job.priority or 0 for job in documents.jobs}
+    priority = {job.full_name: job.priority or 0 for job in documents.jobs}
     placed = dict(start)
     for binding in plan.assignments:
         placed[priority[binding.job]] += binding.count

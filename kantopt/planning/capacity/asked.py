@@ -105,5 +105,5 @@ def job_of(question: Question, name: str | None, model: Model) -> Job:
         job = next(job for job in question.jobs if job.full_name == full)
     assumed: tuple[Feature, ...] = (*model.assume, *question.assume)
     if words := why_not_placed(as_pending(job), assumed):
-        raise UsageError(f"capacity: {job.namespace}/{job.name} cannot be planned: {words}")
+        raise UsageError(f"capacity: {job.full_name} cannot be planned: {words}")
     return job

@@ -201,6 +201,11 @@ def never_placed(instance: Instance, job: Job) -> bool:
     return not job.placed_with(room)
 
 
+def required_never_placed(instance: Instance) -> bool:
+    """Whether arithmetic alone shows that no plan places some required job."""
+    return any(never_placed(instance, instance.jobs[j]) for j in instance.required)
+
+
 def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Fewest jobs that can lack the GPUs which a tier above must leave unplaced."""
     fewest = 0

@@ -194,7 +194,7 @@ def claims(stated: Stated) -> Stated:
         if (job.namespace, job.name) not in names:
             return {}
         (podset,) = job.pod_sets
-        own = podset.model_copy(update={"exclusive_claims": (f"{job.namespace}/{job.name}",)})
+        own = podset.model_copy(update={"exclusive_claims": (job.full_name,)})
         return {"pod_sets": (own,)}
 
     return each_job(stated, claiming)

@@ -129,13 +129,11 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
         return pending
     rng = random.Random(seed)
     scale = {j: rng.randint(50, 200) if seed else 100 for j in pending}
-
     offered = [
         sum(node.capacity[r] or 0 for node in instance.nodes)
         + sum(device.capacity[r] for node in instance.nodes for device in node.devices)
         for r in range(len(instance.resources))
     ]
-
     who = Precedence(instance)
 
     def key(j: int) -> tuple[tuple[int, bool, int], int, int, int]:
@@ -177,11 +175,14 @@ class _Run:
         self._hopeless: set[tuple[object, ...]] = set()
         self._without_moves: set[tuple[object, ...]] = set()
         """The same where lesser pods are gone and others may move."""
+        self._stuck: set[int] = set()
+        """Victims to whom nobody can give way."""
 
     def work(self, order: Sequence[int]) -> None:
         """Place minima first, then the members above them."""
         alone: list[int] = []
-        for _, equals in groupby(order, lambda j: self.instance.jobs[j].priority):
+        for priority, equals in groupby(order, lambda j: self.instance.jobs[j].priority):
+            self._rescue(priority)
             left = self._place_all(list(equals))
             if self.deadline.cuts():
                 return
@@ -197,12 +198,25 @@ class _Run:
                 with self._kept_from(j):
                     self.placer.place_more(j)
                 self._done.append((j, self.state.mark()))
-        if self.relocate and order and self.preemption and self.preemption.victims.gone.pods():
-            mark = self.state.mark()
-            self._relocation.rescue()
+        self._rescue()
+
+    def _rescue(self, priority: int | None = None) -> None:
+        """Let victims, of a priority or higher, run elsewhere before jobs of that are placed."""
+        if not (self.relocate and self._done and self.preemption):
+            return
+        gone, mark = self.preemption.victims.gone, self.state.mark()
+        if gone.pods():
+            self._relocation.rescue(gone.podsets(), priority, self._send_elsewhere)
             if not self.preemption.kept.holds():
                 self.state.undo(mark)
-            self._done.append((order[-1], self.state.mark()))
+            self._done.append((self._done[-1][0], self.state.mark()))
+
+    def _send_elsewhere(self, j: int) -> None:
+        """Let lesser ones give way to a victim, unless that was tried in vain."""
+        if self.preemption and j not in self._stuck and not self.deadline.cuts():
+            moved = self.preemption.send_elsewhere(j)
+            if not moved:
+                self._stuck.add(j)
 
     def _kept_from(self, j: int) -> AbstractContextManager[None]:
         """Keep from a job, while it is placed, the room of victims that it may not evict."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import numpy as np
+
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.put_back import PutBack
 from kantopt.search.shapes import Mask
@@ -39,6 +41,33 @@ class Pushing(ABC):
                     break
                 gained = True
         return gained
+
+    def send_elsewhere(self, j: int) -> bool:
+        """Let a victim that is gone as a whole run elsewhere, lesser ones giving way to it.
+
+        Returns whether that is less harm than its being gone; if not nothing has changed.
+        """
+        state, harm, mark = self.state, self.victims.gone.harm(), self.state.mark()
+        job, running = state.instance.jobs[j], state.instance.running_of(j)
+        if not job.may_preempt or not self.victims.priorities_below(job.priority):
+            return False
+        podsets = [state.instance.podsets[s] for s in running]
+        wants = [Want(p.index, p.role, p.count, p.count) for p in podsets]
+        everywhere = np.ones(state.size, dtype=np.bool_)
+
+        def place(region: Mask | None) -> bool:
+            return self.placer.place_running(j, within=everywhere if region is None else region)
+
+        if (
+            not any(state.placed[s] for s in job.podsets)
+            and self._push_in(j, wants, place)
+            and state.pace.kept()
+            and state.neighbours.holds(running)
+            and self.victims.gone.harm() < harm
+        ):
+            return True
+        state.undo(mark)
+        return False
 
     def _push_in_one(self, j: int, want: Want) -> bool:
         wants = [Want(want.s, want.role, 1, 1)]

@@ -5,7 +5,7 @@ Where the pods of a job restart together it moves as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -117,13 +117,29 @@ class Relocation:
             free[r] += np.maximum(state.devices[row], 0).sum()
         return bool((free >= asked).all())
 
-    def rescue(self) -> None:
-        """Move evicted pods rather than have them gone, where there is room elsewhere."""
+    def rescue(
+        self, evicted: Iterable[int], priority: int | None, push: Callable[[int], object]
+    ) -> None:
+        """Move evicted pods rather than have them gone, where there is room elsewhere.
+
+        Parameters
+        ----------
+        evicted
+            Pod sets of which pods are gone.
+        priority
+            Lowest priority of those that are moved; ``None``: any.
+        push
+            Makes room for a job that finds none, if it can.
+        """
         everywhere = np.ones(self.state.size, dtype=np.bool_)
-        for job in sorted(self.state.instance.jobs, key=lambda job: (-job.priority, job.index)):
+        jobs = {self.state.instance.podsets[s].job for s in evicted}
+        for job in sorted(map(self._job, jobs), key=lambda job: (-job.priority, job.index)):
+            if priority is not None and job.priority < priority:
+                return
             short = [s for s in job.podsets if self._short(s)]
             if short and job.index in self._restarts.jobs:
-                self._restarts.move(job.index, everywhere)
+                if not self._restarts.move(job.index, everywhere):
+                    push(job.index)
                 continue
             movers = self._movers
             if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
@@ -134,6 +150,7 @@ class Relocation:
             whole = job.is_gang or job.all_victims
             if (whole and any(map(self._short, short))) or not self.state.pace.kept():
                 self.state.undo(mark)
+                push(job.index)
 
     def _short(self, s: int) -> int:
         podset = self.state.instance.podsets[s]

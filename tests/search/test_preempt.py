@@ -48,6 +48,23 @@ def test_of_several_nodes_the_one_with_least_harm_is_taken() -> None:
     assert where(instance, placement, "small") == {"a": 4}
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_lesser_ones_give_way_to_a_victim_that_can_run_elsewhere(count: int) -> None:
+    """Nobody but the least important one is gone in the end; a gang moves as a whole."""
+    middle = pods(count=count, cpu=2 // count, on=["a"] * count)
+    jobs = [
+        job("middle", middle, priority=5),
+        running("low", ["b"], cpu=2, priority=1),
+        job("j", pods(cpu=2, nodeSelector={"kind": "fast"}), priority=9),
+    ]
+    nodes = [node("a", cpu=2, labels={"kind": "fast"}), node("b", cpu=2)]
+    instance = question(nodes, jobs)
+    placement = built(instance, relocate=True)
+    assert where(instance, placement, "j") == {"a": 1}
+    assert where(instance, placement, "middle") == {"b": count}
+    assert where(instance, placement, "low") == {}
+
+
 @pytest.mark.parametrize(
     ("victim", "preemptor"),
     [

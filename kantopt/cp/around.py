@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kantopt.problem.job import PodSet
@@ -20,13 +21,17 @@ class Around:
         spots = self.placement.podsets[podset.index]
         return podset.count - sum(k for spot, k in spots.items() if spot.node not in self.nodes)
 
-    def arrived(self, came: Spots) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+    def arrived(self, came: Spots) -> tuple[Counter[int], Counter[tuple[int, int]]]:
         """Of pods of a pod set that arrive, those on other nodes, and who occupies each device."""
-        pods: dict[int, int] = {}
-        use: dict[tuple[int, int], int] = {}
-        for spot, new in came.items():
-            if spot.node not in self.nodes:
-                pods[spot.node] = pods.get(spot.node, 0) + new
-                for d in spot.devices:
-                    use[spot.node, d] = use.get((spot.node, d), 0) + new
-        return pods, use
+        return counted({spot: new for spot, new in came.items() if spot.node not in self.nodes})
+
+
+def counted(spots: Spots) -> tuple[Counter[int], Counter[tuple[int, int]]]:
+    """Count pods by node, and by the devices of nodes that they occupy."""
+    pods: Counter[int] = Counter()
+    use: Counter[tuple[int, int]] = Counter()
+    for spot, new in spots.items():
+        pods[spot.node] += new
+        for d in spot.devices:
+            use[spot.node, d] += new
+    return pods, use

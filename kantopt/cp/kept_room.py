@@ -68,7 +68,7 @@ def _given(m: Variables, kept: _Kept, rule: Rule) -> list[IntVar]:
     if rule in m.rules:
         return []
     evicted = weighted([(m.evicted(s), 1) for s in kept.victims])
-    most = sum(m.instance.podsets[s].count for s in kept.victims)
+    most = m.instance.pods_of(kept.victims)
     return [m.positive(("kept given", kept.priority), evicted, most)]
 
 
@@ -128,7 +128,7 @@ def _nodes(m: Variables, kept: _Kept) -> None:
 
 def _any(m: Variables, key: tuple[object, ...], podsets: list[int], n: int) -> IntVar:
     """Whether pods of some pod sets arrive on a node (true if they do)."""
-    most = sum(m.instance.podsets[s].count for s in podsets)
+    most = m.instance.pods_of(podsets)
     return m.positive(key, weighted([(m.arrive[s][n], 1) for s in podsets]), most)
 
 
@@ -164,7 +164,7 @@ def _devices(m: Variables, kept: _Kept) -> None:
             m.about("node", n)
             conditions = _given(m, kept, Rule.DEVICES)
             if m.standing.device[n][d][r] > limit:
-                most = sum(m.instance.podsets[s].count for s in asking)
+                most = m.instance.pods_of(asking)
                 used = weighted([(m.use[s][n, d], 1) for s in asking])
                 conditions.append(m.positive(("came", n, d, r, kept.priority), used, most))
             m.cp.add(_sum(load) <= limit // m.unit[r]).only_enforce_if(conditions)
@@ -256,7 +256,7 @@ def _apart(m: Variables, kept: _Kept, t: int, term: AntiAffinity) -> None:
     for domain, (owners, others, came) in sorted(there.items()):
         if not came or not owners or not others:
             continue
-        most = 2 * sum(m.instance.podsets[s].count for s in involved)
+        most = 2 * m.instance.pods_of(involved)
         key = (t, domain, kept.priority)
         m.about("term", t)
         owner = m.positive(("kept owner", *key), _sum(owners), most)

@@ -10,7 +10,7 @@ from ortools.sat.python.cp_model import (
     LinearExprT,
 )
 
-from kantopt.cp.around import Around
+from kantopt.cp.around import Around, counted
 from kantopt.cp.metrics import tier_expr
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.solver import complete_hint
@@ -81,19 +81,14 @@ class PlacementModel:
         values: list[tuple[IntVar, int]] = []
         for podset in self.instance.podsets:
             s, spots = podset.index, placement.podsets[podset.index]
-            arrive: dict[int, int] = {}
-            use: dict[tuple[int, int], int] = {}
-            for spot, new in came[s].items():
-                arrive[spot.node] = arrive.get(spot.node, 0) + new
-                for d in spot.devices:
-                    use[spot.node, d] = use.get((spot.node, d), 0) + new
+            arrive, use = counted(came[s])
             if not (arrive.keys() <= m.arrive[s].keys() and use.keys() <= m.use[s].keys()):
                 return None
             values += [
                 (var, spots.get(spot, 0) - came[s].get(spot, 0)) for spot, var in m.stay[s].items()
             ]
-            values += [(var, arrive.get(n, 0)) for n, var in m.arrive[s].items()]
-            values += [(var, use.get(key, 0)) for key, var in m.use[s].items()]
+            values += [(var, arrive[n]) for n, var in m.arrive[s].items()]
+            values += [(var, use[key]) for key, var in m.use[s].items()]
         return values
 
     def hint(self, placement: Placement, *, presolve: bool = True) -> None:

@@ -36,8 +36,7 @@ def reach(instance: Instance, j: int, rules: Iterable[Rule], deadline: Deadline)
         return Reached(None, impossible=False)
     model = PlacementModel(instance, rules=rules)
     m = model.variables
-    pending = [s for s in instance.jobs[j].podsets if not instance.podsets[s].running]
-    model.cp.add(weighted([(m.arrived(s), 1) for s in pending]) >= 1)
+    model.cp.add(weighted([(m.arrived(s), 1) for s in instance.pending_of(j)]) >= 1)
     return _reached(model, solver_of(deadline.remaining()), f"job {instance.jobs[j].name}")[0]
 
 

@@ -85,8 +85,7 @@ class Switches:
         chosen = frozenset(rules)
         self.m = Variables(question, chosen - _LIFTED)
         self.on: dict[Group, cp_model.IntVar] = {}
-        pending = [s for s in question.jobs[j].podsets if not question.podsets[s].running]
-        self.m.cp.add(weighted([(self.m.arrived(s), 1) for s in pending]) >= 1)
+        self.m.cp.add(weighted([(self.m.arrived(s), 1) for s in question.pending_of(j)]) >= 1)
         for rule in Rule:
             if rule in chosen:
                 self._add(rule)
@@ -216,14 +215,13 @@ class Switches:
             if not self.question.may_evict_for(self.j, j):
                 job = self.question.jobs[j]
                 literal = self._literal(Rule.PRIORITY, ("priority", job.priority))
-                for s in job.podsets:
-                    if self.question.podsets[s].running:
-                        self.m.cp.add(self.m.evicted(s) == 0).only_enforce_if(literal)
+                for s in self.question.running_of(j):
+                    self.m.cp.add(self.m.evicted(s) == 0).only_enforce_if(literal)
 
     def _running(self) -> Iterator[int]:
         """Jobs of which pods run."""
         for job in self.question.jobs:
-            if any(self.question.podsets[s].running for s in job.podsets):
+            if self.question.running_of(job.index):
                 yield job.index
 
     def _required(self) -> None:

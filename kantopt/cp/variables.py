@@ -308,20 +308,16 @@ class Variables:
 
     def evicts_any(self, j: int) -> IntVar:
         """Whether pods of a job are evicted (true if they are)."""
-        running = [s for s in self.instance.jobs[j].podsets if self.instance.podsets[s].running]
-        most = sum(self.instance.podsets[s].count for s in running)
+        running = self.instance.running_of(j)
         total = weighted([(self.evicted(s), 1) for s in running])
-        return self.positive(("evicts_any", j), total, most)
+        return self.positive(("evicts_any", j), total, self.instance.pods_of(running))
 
     def starts(self, j: int) -> IntVar:
         """Whether pending pods of a job are bound (only true if they are)."""
 
         def make() -> IntVar:
             answer = self.cp.new_bool_var(f"starts[{j}]")
-            pending = [
-                s for s in self.instance.jobs[j].podsets if not self.instance.podsets[s].running
-            ]
-            bound = weighted([(self.arrived(s), 1) for s in pending])
+            bound = weighted([(self.arrived(s), 1) for s in self.instance.pending_of(j)])
             self.cp.add(bound >= 1).only_enforce_if(answer)
             return answer
 

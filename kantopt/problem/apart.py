@@ -36,7 +36,7 @@ def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAff
         and {term.owner for term in terms} == set(others)
         and _hold(instance, instance.current, others)
     ]
-    sets.sort(key=lambda each: (-sum(instance.podsets[s].count for s in each[1]), each))
+    sets.sort(key=lambda each: (-instance.pods_of(each[1]), each))
     return frozenset(term for each in sets[:MOST] for term in owners[each])
 
 

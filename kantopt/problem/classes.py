@@ -166,9 +166,7 @@ def _counts_jobs(tier: Tier) -> bool:
 
 
 def _all_single(instance: Instance, tier: Tier) -> bool:
-    return all(
-        sum(role.count for role in job.roles) == 1 for job in instance.jobs if tier.concerns(job)
-    )
+    return all(job.count == 1 for job in instance.jobs if tier.concerns(job))
 
 
 def _cost(job: Job, podset: PodSet) -> int:
@@ -249,7 +247,7 @@ def _job(instance: Instance, index: int, members: tuple[int, ...], numbers: Rein
     s = numbers.podset_of[members[0]]
     role = Role(
         name=first.name,
-        count=sum(instance.podsets[m].count for m in members),
+        count=instance.pods_of(members),
         min_count=0,
         running=s if first.running else None,
         pending=None if first.running else s,
@@ -273,7 +271,7 @@ def _podset(instance: Instance, index: int, members: tuple[int, ...], job: int) 
         index=index,
         job=job,
         role=0,
-        count=sum(instance.podsets[s].count for s in members),
+        count=instance.pods_of(members),
         current=_sum(instance.current, members),
         disruption_cost=_cost(instance.job_of(members[0]), first),
     )

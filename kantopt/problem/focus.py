@@ -86,8 +86,7 @@ def _least(one: int | None, other: int | None) -> int | None:
 
 def pending_podsets(instance: Instance, j: int) -> tuple[PodSet, ...]:
     """Pod sets of a job of which pods are pending."""
-    podsets = (instance.podsets[s] for s in instance.jobs[j].podsets)
-    return tuple(podset for podset in podsets if not podset.running)
+    return tuple(instance.podsets[s] for s in instance.pending_of(j))
 
 
 def wanted_pods(question: Instance, j: int) -> dict[int, int]:

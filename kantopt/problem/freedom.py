@@ -217,14 +217,14 @@ class _Amounts:
                 return (0,) * len(gone)
         found = list(gone)
         for job in instance.jobs:
-            running = [s for s in job.podsets if instance.podsets[s].running]
+            running = instance.running_of(job.index)
             if highest is not None and job.priority >= highest:
                 most = dict.fromkeys(running, 0)
-            elif sum(gone[s] for s in running) < sum(instance.podsets[s].count for s in running):
+            elif sum(gone[s] for s in running) < instance.pods_of(running):
                 most = self._spared(job, running)
             elif self.limits is None or self.limits.evictions is None:
                 continue
-            elif sum(instance.podsets[s].count for s in running) > self.limits.evictions:
+            elif instance.pods_of(running) > self.limits.evictions:
                 most = self._spared(job, running)
             else:
                 continue
@@ -268,6 +268,5 @@ def _close(instance: Instance, rules: frozenset[Rule], stays: frozenset[int]) ->
             if not (near.anchors and stays.issuperset(near.anchors)):
                 found |= {near.owner, *near.anchors}
     for need in instance.topology_needs:
-        roles = instance.jobs[need.job].roles
-        found |= {s for i in need.roles for s in roles[i].podsets}
+        found.update(instance.podsets_of(need))
     return frozenset(found)

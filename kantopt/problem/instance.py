@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -176,9 +176,22 @@ class Instance:
         """Return the running pod sets of a job."""
         return tuple(s for s in self.jobs[j].podsets if self.podsets[s].running)
 
+    def pending_of(self, j: int) -> tuple[int, ...]:
+        """Return the pending pod sets of a job."""
+        return tuple(s for s in self.jobs[j].podsets if not self.podsets[s].running)
+
+    def podsets_of(self, need: TopologyNeed) -> list[int]:
+        """Return the pod sets of the roles that a topology need is about."""
+        roles = self.jobs[need.job].roles
+        return [s for i in need.roles for s in roles[i].podsets]
+
+    def pods_of(self, podsets: Iterable[int]) -> int:
+        """Return how many pods some pod sets have."""
+        return sum(self.podsets[s].count for s in podsets)
+
     def running_pods(self, j: int) -> int:
         """Return how many pods of a job run."""
-        return sum(self.podsets[s].count for s in self.running_of(j))
+        return self.pods_of(self.running_of(j))
 
     def running_roles(self, job: Job) -> list[int]:
         """Return how many pods of each role of a job run."""

@@ -202,12 +202,16 @@ class Job:
         """Namespace of the job."""
         return self.name.partition("/")[0]
 
+    @property
+    def count(self) -> int:
+        """Pods of all roles."""
+        return sum(role.count for role in self.roles)
+
     def needed(self, role: Role) -> int:
         """Return the pods of a role without which it is not placed, whatever the others have."""
         if not self.is_gang:
             return role.count
-        others = sum(other.count for other in self.roles) - role.count
-        return max(role.min_count, self.min_count - others)
+        return max(role.min_count, self.min_count - (self.count - role.count))
 
     def placed_with(self, counts: Sequence[int]) -> bool:
         """Whether it is placed with so many pods of each role: a gang's minimum, else all pods."""

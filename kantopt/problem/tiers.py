@@ -294,7 +294,7 @@ def _costs_one(instance: Instance, podset: PodSet) -> bool:
     if not podset.running:
         return True
     if job.all_victims:
-        return job.disruption_cost == 1 and sum(role.count for role in job.roles) == 1
+        return job.disruption_cost == 1 and job.count == 1
     return podset.disruption_cost == 1
 
 
@@ -323,8 +323,7 @@ def _elastic(instance: Instance, j: int) -> bool:
     job = instance.jobs[j]
     if not job.is_gang:
         return False
-    wanted = sum(role.count for role in job.roles)
-    return wanted > max(job.min_count, sum(role.min_count for role in job.roles))
+    return job.count > max(job.min_count, sum(role.min_count for role in job.roles))
 
 
 _UNITS = {

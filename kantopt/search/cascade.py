@@ -113,7 +113,7 @@ def _round(step: Step) -> Round:
             bound = step.bound(podset.index)
             returned, waiting = returned + bound, waiting + podset.count - bound
     for job in step.changed_jobs:
-        gone = sum(step.evicted(s) for s in job.podsets if instance.podsets[s].running)
+        gone = sum(map(step.evicted, instance.running_of(job.index)))
         if gone:
             other = preemptors.of_job(job)
             by = None if other is None else other.name

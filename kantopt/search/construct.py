@@ -120,11 +120,7 @@ def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[in
 
 
 def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
-    pending = [
-        job.index
-        for job in instance.jobs
-        if any(not instance.podsets[s].running for s in job.podsets)
-    ]
+    pending = [job.index for job in instance.jobs if instance.pending_of(job.index)]
     if in_order:
         return pending
     rng = random.Random(seed)
@@ -138,7 +134,7 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
 
     def key(j: int) -> tuple[tuple[int, bool, int], int, int, int]:
         job = instance.jobs[j]
-        podsets = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
+        podsets = [instance.podsets[s] for s in instance.pending_of(j)]
         gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
         share = sum(
             podset.count * amount * 10**9 // most
@@ -352,9 +348,8 @@ class _Run:
     def _disturbed(self, j: int) -> bool:
         """Whether pods of the job were evicted."""
         return any(
-            self.instance.podsets[s].running
-            and self.state.placed[s] < self.instance.podsets[s].count
-            for s in self.instance.jobs[j].podsets
+            self.state.placed[s] < self.instance.podsets[s].count
+            for s in self.instance.running_of(j)
         )
 
     def _seeks_company(self, j: int) -> bool:
@@ -365,8 +360,7 @@ class _Run:
         """Whether pods of a gang are still to be placed."""
         return self.placer.is_gang(j) and any(
             self.state.placed[s] < self.instance.podsets[s].count
-            for s in self.instance.jobs[j].podsets
-            if not self.instance.podsets[s].running
+            for s in self.instance.pending_of(j)
         )
 
     def _runs(self, j: int) -> bool:

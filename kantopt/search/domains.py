@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import TopologyNeed
 from kantopt.search.shapes import Ints, Mask
-from kantopt.search.state import State
 
 Share = tuple[int, int]
 """Domain and pods for it."""
@@ -115,15 +113,3 @@ def best_fit(room: Ints, pods: int, tie: Ints) -> list[Share]:
         shares.append((d, int(room[d])))
         pods -= int(room[d])
     return shares
-
-
-def used_domains(state: State, domains: Domains, need: TopologyNeed, level: int) -> dict[int, int]:
-    """Pods of a need by domain as they are placed now; -1 is a node in no domain."""
-    used: dict[int, int] = {}
-    job = state.instance.jobs[need.job]
-    for role in need.roles:
-        for s in job.roles[role].podsets:
-            for spot, pods in state.spots[s].items():
-                domain = int(domains.of[level][spot.node])
-                used[domain] = used.get(domain, 0) + pods
-    return used

@@ -122,7 +122,7 @@ def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
     state = scores.state
     fits, score = scores.of(s)
     mask = mask & fits
-    admitted = state.neighbours.admits(s) if state.neighbours.concern(s) else None
+    admitted = state.neighbours.admits(s)
     if admitted is not None:
         mask &= admitted
     if not mask.any():

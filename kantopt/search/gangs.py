@@ -11,12 +11,13 @@ import numpy as np
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.restricted import finest_level
 from kantopt.schema.model import Rule
-from kantopt.search.domains import Domains, used_domains
+from kantopt.search.domains import Domains
 from kantopt.search.fill import fill, fill_alike, room_for
 from kantopt.search.groups import MANY, Groups
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.strategy import Strategy
+from kantopt.verify.rules.topology import domains_used
 
 _MOST_REGIONS = 48
 """Choices of domains that are tried for one job."""
@@ -232,9 +233,9 @@ class Placer:
         self, need: TopologyNeed, level: int, wants: list[Want], masks: dict[int, Mask]
     ) -> Iterator[Mask]:
         """Domains for a need: those of its placed members, else the tightest that suffices."""
-        used = used_domains(self.state, self.domains, need, level)
+        used = self._used(need, level)
         if used:
-            inside = [d for d in used if d >= 0]
+            inside = [d for d in used if d is not None]
             if inside:
                 yield np.isin(self.domains.of[level], inside)
             return
@@ -282,8 +283,8 @@ class Placer:
             return 0
         chain = self._chain(j, want.role)
         if chain.slice_level is not None and chain.need is not None:
-            used = used_domains(self.state, self.domains, chain.need, chain.slice_level)
-            broken = [d for d, k in used.items() if d >= 0 and k % chain.slice_size]
+            used = self._used(chain.need, chain.slice_level)
+            broken = [d for d, k in used.items() if d is not None and k % chain.slice_size]
             of = self.domains.of[chain.slice_level]
             mask = mask & (of >= 0) & ~np.isin(of, broken)
             pods -= pods % chain.slice_size
@@ -340,8 +341,8 @@ class Placer:
             tie = tie * MANY + self.domains.totals(level, by_node)
         shares = []
         if chain.need is not None:
-            used = used_domains(self.state, self.domains, chain.need, level)
-            for d in sorted((d for d in used if d >= 0), key=lambda d: (-room[d], d)):
+            used = self._used(chain.need, level)
+            for d in sorted((d for d in used if d is not None), key=lambda d: (-room[d], d)):
                 share = min(pods, int(room[d]))
                 if share:
                     shares.append((d, share))
@@ -363,6 +364,10 @@ class Placer:
         }
         return groups.lasting(s, pods, None if mask is self._everywhere else mask, there)
 
+    def _used(self, need: TopologyNeed, level: int) -> dict[int | None, int]:
+        """Pods of a need by domain as they are placed now."""
+        return domains_used(self.state.instance, need, level, self.state.spots)
+
     # -- judging
 
     def _legal(self, j: int) -> bool:
@@ -370,13 +375,13 @@ class Placer:
         job, instance = self.state.instance.jobs[j], self.state.instance
         for need in self.needs.get(j, ()):
             if need.required is not None and self._topology:
-                after = used_domains(self.state, self.domains, need, need.required)
-                before = self._before(need, need.required)
+                after = self._used(need, need.required)
+                before = domains_used(instance, need, need.required, instance.current.podsets)
                 if len(after) > max(1, len(before)):
                     return False
             if need.slice_level is not None and self._slices:
-                after = used_domains(self.state, self.domains, need, need.slice_level)
-                before = self._before(need, need.slice_level)
+                after = self._used(need, need.slice_level)
+                before = domains_used(instance, need, need.slice_level, instance.current.podsets)
                 if any(k % need.slice_size and k != before.get(d, 0) for d, k in after.items()):
                     return False
         if not self.is_gang(j) or not any(self.state.placed[s] for s in job.podsets):
@@ -384,15 +389,5 @@ class Placer:
         enough = all(
             self.state.role_placed(j, i) >= role.min_count for i, role in enumerate(job.roles)
         )
-        changed = any(self.state.placed[s] for s in job.podsets if not instance.podsets[s].running)
+        changed = any(self.state.placed[s] for s in instance.pending_of(j))
         return not changed or (enough and self.missing(j) == 0)
-
-    def _before(self, need: TopologyNeed, level: int) -> dict[int, int]:
-        used: dict[int, int] = {}
-        job = self.state.instance.jobs[need.job]
-        for role in need.roles:
-            for s in job.roles[role].podsets:
-                for spot, pods in self.state.instance.podsets[s].current.items():
-                    domain = int(self.domains.of[level][spot.node])
-                    used[domain] = used.get(domain, 0) + pods
-        return used

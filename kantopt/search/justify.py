@@ -86,10 +86,9 @@ def _give_way(state: State, victim: int) -> set[int]:
 
 def drop(state: State, j: int) -> None:
     """Take the new pods of a job off their nodes."""
-    for s in state.instance.jobs[j].podsets:
-        if not state.instance.podsets[s].running:
-            for spot, pods in sorted(state.spots[s].items()):
-                state.add(s, spot, -pods)
+    for s in state.instance.pending_of(j):
+        for spot, pods in sorted(state.spots[s].items()):
+            state.add(s, spot, -pods)
 
 
 class _Exchange:

@@ -56,7 +56,7 @@ class _Nodes:
         jobs = {podset.job for podset in self._arriving}
         self._members = [podset for podset in podsets if podset.job in jobs]
         gangs = (instance.jobs[j] for j in jobs if instance.jobs[j].is_gang)
-        sizes = (sum(role.count for role in job.roles) for job in gangs)
+        sizes = (job.count for job in gangs)
         self.least = max((size for size in sizes if size > 1), default=0)
         """Nodes of a kind that the fewest which could hold a gang may be of, cluster empty."""
         self._pods = Counter[_Kind]()

@@ -182,9 +182,7 @@ class Preemption(Pushing):
             for victim in sorted(jobs, key=lambda v: (v.priority, v.index)):
                 if (victim.queue == queue) is not own:
                     continue
-                for s in victim.podsets:
-                    if not state.instance.podsets[s].running:
-                        continue
+                for s in state.instance.running_of(victim.index):
                     for spot in sorted(state.spots[s]):
                         self.victims.evict(s, spot)
                         if state.admits(j, least):

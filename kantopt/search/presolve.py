@@ -99,16 +99,12 @@ def _alone(instance: Instance, term: AntiAffinity) -> bool:
 def _even(instance: Instance, spread: Spread) -> bool:
     """Whether all pods that a spread counts may be in one domain."""
     labelled = _labelled(instance, spread.key)
-    return _pods(instance, spread.counted) <= spread.max_skew and labelled.issuperset(
+    return instance.pods_of(spread.counted) <= spread.max_skew and labelled.issuperset(
         _reach(instance, spread.owner)
     )
 
 
 @lru_cache(maxsize=16)
-def _pods(instance: Instance, podsets: tuple[int, ...]) -> int:
-    return sum(instance.podsets[s].count for s in podsets)
-
-
 @lru_cache(maxsize=16)
 def _labelled(instance: Instance, key: str) -> frozenset[int]:
     """Nodes that are in a domain of a label."""
@@ -155,7 +151,7 @@ def binding_budgets(instance: Instance) -> frozenset[int]:
     return frozenset(
         budget.index
         for budget in instance.budgets
-        if budget.allowed < sum(instance.podsets[s].count for s in budget.podsets)
+        if budget.allowed < instance.pods_of(budget.podsets)
     )
 
 

@@ -70,10 +70,8 @@ class PutBack:
         n = spot.node
         if not state.admitted(s, 1):
             return False
-        if state.neighbours.concern(s):
-            admitted = state.neighbours.admits(s)
-            if admitted is not None and not admitted[n]:
-                return False
+        if not state.neighbours.bear(s, n):
+            return False
         if not state.bound_on.get(n) and not state.moved_on.get(n):
             return True
         return state.has_room(s, spot)
@@ -102,18 +100,12 @@ class _Lesser:
         self._victim = victim
 
     @cached_property
-    def _placed(self) -> list[int]:
-        """Pod sets of lesser pods that are placed now."""
+    def _pods(self) -> list[tuple[int, Spot, int]]:
+        """Lesser pods that are bound now, or that came from elsewhere."""
         state = self._state
-        pending = (p.index for p in state.instance.podsets if not p.running)
-        return [s for s in pending if state.placed[s] and self._is_lesser(s)]
-
-    @cached_property
-    def _moved(self) -> list[tuple[int, Spot, int]]:
-        """Running pods that came from elsewhere and are lesser."""
         return [
             (s, spot, pods)
-            for places in self._state.moved_on.values()
+            for places in (*state.bound_on.values(), *state.moved_on.values())
             for (s, spot), pods in places.items()
             if self._is_lesser(s)
         ]
@@ -123,12 +115,7 @@ class _Lesser:
         """Use of each queue without the lesser pods."""
         instance = self._state.instance
         usage = [list(used) for used in self._state.quotas.usage]
-        for s in self._placed:
-            queue = instance.job_of(s).queue
-            if queue is not None:
-                for r, amount in enumerate(instance.podsets[s].demand):
-                    usage[queue][r] -= self._state.placed[s] * amount
-        for s, _, pods in self._moved:
+        for s, _, pods in self._pods:
             queue = instance.job_of(s).queue
             if queue is not None:
                 for r, amount in enumerate(instance.podsets[s].demand):
@@ -138,13 +125,8 @@ class _Lesser:
     @cached_property
     def _neighbours(self) -> list[tuple[int, int, int]]:
         """Pod set, node and number of the lesser pods that neighbours look at."""
-        state = self._state
-        return [
-            (s, spot.node, pods)
-            for s in self._placed
-            if state.neighbours.concern(s)
-            for spot, pods in state.spots[s].items()
-        ] + [(s, spot.node, pods) for s, spot, pods in self._moved if state.neighbours.concern(s)]
+        concern = self._state.neighbours.concern
+        return [(s, spot.node, pods) for s, spot, pods in self._pods if concern(s)]
 
     def _is_lesser(self, s: int) -> bool:
         instance = self._state.instance

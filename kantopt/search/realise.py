@@ -348,7 +348,7 @@ class _Realisation:
     def choosy_with(self, homeless: Sequence[int]) -> list[int]:
         """Return gangs that must be close and are as important and as large as some, at least."""
         jobs = self.instance.jobs
-        pods = {j: sum(role.count for role in jobs[j].roles) for j in self._wanting}
+        pods = {j: jobs[j].count for j in self._wanting}
         priority = min(jobs[j].priority for j in homeless)
         least = min(pods[j] for j in homeless)
         chosen = [j for j in pods if jobs[j].priority >= priority and pods[j] >= least]

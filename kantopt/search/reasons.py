@@ -14,13 +14,14 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.causes import Causes
-from kantopt.search.domains import Domains, used_domains
+from kantopt.search.domains import Domains
 from kantopt.search.fill import room_for
 from kantopt.search.neighbours import REFUSALS
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 from kantopt.verify.alike_jobs import first_alike
 from kantopt.verify.rules.quota import held_words, queue_limit
+from kantopt.verify.rules.topology import domains_used
 
 _NEIGHBOURS = {
     "claim": "a ReadWriteOncePod claim",
@@ -226,11 +227,11 @@ class Reasons:
     def _domain(self, need: TopologyNeed, level: int, s: int, pods: int) -> str | None:
         """Return what to say if no domain holds the pods although all domains together would."""
         name = self.instance.topology.levels[level]
-        used = used_domains(self.now, self.domains, need, level)
+        used = domains_used(self.instance, need, level, self.now.spots)
         room = self._by_domain(self.now, level, s, pods)
         hardware = self._by_domain(self.empty, level, s, pods)
         if used:
-            held = sorted(d for d in used if d >= 0)
+            held = sorted(d for d in used if d is not None)
             room = np.where(np.isin(np.arange(len(room)), held), room, 0)
             where = ", ".join(str(self.instance.topology.domains[level][d]) for d in held)
             if int(room.sum()) >= pods:

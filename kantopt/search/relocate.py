@@ -349,16 +349,11 @@ class Relocation:
 
     def _put_back(self, s: int, spot: Spot, pods: int) -> int:
         """Put as many lifted pods back where they were as fit."""
-        back = 0
-        while back < pods and self.state.has_room(s, spot) and self._admits(s, spot.node):
-            self.state.add(s, spot, 1)
+        state, back = self.state, 0
+        while back < pods and state.has_room(s, spot) and state.neighbours.bear(s, spot.node):
+            state.add(s, spot, 1)
             back += 1
         return back
-
-    def _admits(self, s: int, n: int) -> bool:
-        """Whether a pod that was lifted offends nobody who came meanwhile if it comes back."""
-        admitted = self.state.neighbours.admits(s) if self.state.neighbours.concern(s) else None
-        return admitted is None or bool(admitted[n])
 
     def _neighbours_hold(self, mark: int) -> bool:
         """Whether spreads and affinities hold for all that has changed since a mark."""

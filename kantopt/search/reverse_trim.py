@@ -58,8 +58,8 @@ class ReverseTrim(Pushing):
                     yield gone
 
     def _places(self, job: Job) -> list[tuple[int, Spot]]:
-        podsets = [s for s in job.podsets if self.state.instance.podsets[s].running]
-        return [(s, spot) for s in podsets for spot in sorted(self.state.spots[s])]
+        running = self.state.instance.running_of(job.index)
+        return [(s, spot) for s in running for spot in sorted(self.state.spots[s])]
 
     def _trimmed(self, units: list[_Unit], place: Place) -> list[_Unit]:
         """Walk back over the victims and spare those that are not needed."""

@@ -41,7 +41,7 @@ class Victims:
         for job in instance.jobs:
             if job.priority >= top:
                 continue
-            running = [s for s in job.podsets if instance.podsets[s].running]
+            running = instance.running_of(job.index)
             going = [s for s in running if self._may.evictions[s]]
             if going and not (len(going) < len(running) and self._must_go_whole(job)):
                 self.jobs.append(job)

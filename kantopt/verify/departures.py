@@ -112,7 +112,7 @@ def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
 
 def most_evictions(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Most pods that a plan may evict which is no worse than some values in the tiers above."""
-    most = sum(instance.podsets[s].count for s in evictable(instance))
+    most = instance.pods_of(evictable(instance))
     if instance.model.limits.evictions is not None:
         most = min(most, instance.model.limits.evictions)
     costs = (

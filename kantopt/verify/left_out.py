@@ -82,11 +82,11 @@ def all_or_nothing(instance: Instance, job: Job) -> bool:
 
 def _eviction(instance: Instance, job: Job) -> tuple[int, int]:
     """Cost and pods of evicting all that runs of a job."""
-    running = [instance.podsets[s] for s in job.podsets if instance.podsets[s].running]
+    running = [instance.podsets[s] for s in instance.running_of(job.index)]
     cost = sum(podset.disruption_cost * podset.count for podset in running)
     if job.all_victims:
         cost = job.disruption_cost if running else 0
-    return cost, sum(podset.count for podset in running)
+    return cost, instance.running_pods(job.index)
 
 
 def _of_pods(instance: Instance, tier: Tier, job: Job) -> Iterator[tuple[Loss, int]]:
@@ -94,7 +94,7 @@ def _of_pods(instance: Instance, tier: Tier, job: Job) -> Iterator[tuple[Loss, i
 
     Of several pods it is not known which is the one that leaves the job unplaced.
     """
-    alone = int(sum(role.count for role in job.roles) == 1)
+    alone = int(job.count == 1)
     found: Counter[Loss] = Counter()
     for s in job.podsets:
         podset = instance.podsets[s]
@@ -162,7 +162,7 @@ def least_left_out(
 
 @lru_cache(maxsize=4)
 def _has_gangs(instance: Instance) -> bool:
-    return any(job.is_gang and sum(role.count for role in job.roles) > 1 for job in instance.jobs)
+    return any(job.is_gang and job.count > 1 for job in instance.jobs)
 
 
 @kept_with_instance(most=256)

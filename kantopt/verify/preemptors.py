@@ -104,7 +104,7 @@ class Preemptors:
         if victim.priority not in self._remaining:
             self._remaining[victim.priority] = without_lesser(self.step, victim)
         rules = in_the_way(self.step, self._remaining[victim.priority], unit)
-        room = _Room(self.step, victim, unit, rules, self._arrivals)
+        room = _Room(self.step, victim, unit, rules)
         near = sorted(
             (distance, -job.priority, job.index)
             for job in may
@@ -189,7 +189,7 @@ class Preemptors:
 
     def _bound(self, job: Job) -> list[tuple[int, Spot, int]]:
         """Pods of a job that the plan binds."""
-        new = (s for s in job.podsets if not self.step.instance.podsets[s].running)
+        new = self.step.instance.pending_of(job.index)
         return [(s, spot, k) for s in new for spot, k in self.step.after.podsets[s].items()]
 
     @cached_property
@@ -241,15 +241,6 @@ class Preemptors:
         self._tried += EACH
         return placement is not None
 
-    @cached_property
-    def _arrivals(self) -> dict[int, list[tuple[int, Spot, int]]]:
-        """Pods that arrive, by node."""
-        found: dict[int, list[tuple[int, Spot, int]]] = {}
-        for s in self.step.changed:
-            for spot, k in self.step.arrivals[s].items():
-                found.setdefault(spot.node, []).append((s, spot, k))
-        return found
-
 
 def _holds(loads: Loads, s: int, n: int) -> int:
     """Pods of a pod set that a node has room for by its own resources; many if they ask none.
@@ -278,10 +269,8 @@ class _Room:
         victim: Job,
         unit: Pods,
         rules: list[Rule],
-        arrivals: dict[int, list[tuple[int, Spot, int]]],
     ) -> None:
         self.step, self.unit = step, unit
-        self._arrivals = arrivals
         self._taken: dict[int, tuple[int, Counter[tuple[int, Spot]]]] = {}
         """By job: the distance, and its pods that are so near."""
         if not rules or not {Rule.CAPACITY, Rule.DEVICES}.isdisjoint(rules):
@@ -315,7 +304,7 @@ class _Room:
             devices = {(spot.node, d) for spot in spots for d in spot.devices}
             onward: set[Spot] = set()
             for n in sorted(nodes):
-                for s, spot, k in self._arrivals.get(n, ()):
+                for s, spot, k in self.step.arrived_on.get(n, ()):
                     if not self.step.instance.podsets[s].running:
                         same = not devices or any((n, d) in devices for d in spot.devices)
                         if s not in seen:
@@ -352,7 +341,7 @@ class _Room:
 
     def _bound(self) -> Iterator[tuple[int, Spot, int]]:
         """Pending pods that are bound."""
-        for arrived in self._arrivals.values():
+        for arrived in self.step.arrived_on.values():
             for s, spot, k in arrived:
                 if not self.step.instance.podsets[s].running:
                     yield s, spot, k

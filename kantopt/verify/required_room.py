@@ -104,7 +104,7 @@ def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims
         if tier.counts_pods:
             yield podset.gpu_milli, Fraction(1), podset.count
         elif job.all_victims:
-            pods = sum(instance.podsets[o].count for o in instance.running_of(job.index))
+            pods = instance.pods_of(instance.running_of(job.index))
             # A share of what the job costs as a whole, at most for all that its pods hold.
             yield podset.gpu_milli, Fraction(job.disruption_cost, pods), podset.count
         else:

@@ -117,7 +117,7 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
             if role not in need.roles or need.required is None:
                 continue
             # Members that run in several domains already may go on doing so.
-            if len(domains_used(instance, need, need.required, instance.current)) < 2:
+            if len(domains_used(instance, need, need.required, instance.current.podsets)) < 2:
                 level = need.required
     allowed = podset.allowed if instance.on(Rule.ELIGIBILITY) else None
     best = _best_region(instance, podset.requests, podset.devices, podset.count, allowed, level)

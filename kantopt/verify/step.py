@@ -196,11 +196,10 @@ class Step:
     @cached_property
     def started(self) -> tuple[Job, ...]:
         """Jobs of which pending pods are bound, the most important first."""
-        podsets = self.instance.podsets
         jobs = (
             job
             for job in self.changed_jobs
-            if any(not podsets[s].running and self.bound(s) for s in job.podsets)
+            if any(self.bound(s) for s in self.instance.pending_of(job.index))
         )
         return tuple(sorted(jobs, key=lambda job: (-job.priority, job.index)))
 

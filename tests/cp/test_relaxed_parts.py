@@ -9,7 +9,7 @@ import pytest
 
 from kantopt.cp.relaxed.parts import fewest_regions, least_parts, spared
 from kantopt.cp.relaxed.rooms import largest
-from kantopt.cp.relaxed.rows import steps
+from kantopt.verify.witness.capacity import steps
 
 
 def cuts(width: int, regions: int, most: int) -> Iterator[tuple[int, ...]]:

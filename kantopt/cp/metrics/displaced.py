@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics.displaced import running_part
-from kantopt.verify.metrics.unplaced import core, role_weights
+from kantopt.verify.metrics.unplaced import core, role_weights, whole
 
 
 def displaced_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -20,7 +20,7 @@ def displaced_expr(m: Variables, tier: Tier) -> LinearExprT:
             [(m.role_placed(role.podsets), w)] for w, role in zip(weights, job.roles, strict=True)
         ]
         if not job.is_gang:
-            constant += sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
+            constant += whole(tier, m.instance, job)
             terms += [(placed, -w) for each in there for placed, w in each]
         elif job.min_count:
             every = [term for each in there for term in each]

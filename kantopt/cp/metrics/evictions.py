@@ -14,7 +14,7 @@ def evictions_expr(m: Variables, tier: Tier) -> LinearExprT:
     for job in m.instance.jobs:
         if not tier.concerns(job):
             continue
-        running = [s for s in job.podsets if m.instance.podsets[s].running]
+        running = m.instance.running_of(job.index)
         if tier.counts_pods:
             terms += [(m.evicted(s), 1) for s in running]
         elif job.all_victims and running:

@@ -50,7 +50,7 @@ def _wished(m: Variables, w: int, wish: Wish) -> Iterable[LinearExprT]:
         if (domain := m.instance.label_domain(node.index, wish.key)) is not None
     }
     most = m.instance.podsets[wish.owner].count
-    crowd = sum(m.instance.podsets[s].count for s in wish.others)
+    crowd = m.instance.pods_of(wish.others)
     own = 1 if wish.owner in wish.others else 0
     others = _by_domain(m, wish.others, domain_of)
     for domain, pods in sorted(_by_domain(m, (wish.owner,), domain_of).items()):
@@ -73,7 +73,7 @@ def _excess(m: Variables, e: int, even: Even) -> Iterable[LinearExprT]:
     domains = domains_of(m.instance, even)
     domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
     counts = _by_domain(m, even.counted, domain_of)
-    most = sum(m.instance.podsets[s].count for s in even.counted)
+    most = m.instance.pods_of(even.counted)
     emptiest = m.cp.new_int_var(0, most, f"emptiest[{e}]")
     if len(domains) < even.min_domains:
         m.cp.add(emptiest == 0)

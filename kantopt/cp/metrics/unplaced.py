@@ -9,7 +9,7 @@ from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.metrics.unplaced import core, counted, missing_core, role_weights
+from kantopt.verify.metrics.unplaced import core, counted, missing_core, role_weights, whole
 from kantopt.verify.step import Step
 
 
@@ -29,8 +29,7 @@ def unplaced_expr(m: Variables, tier: Tier) -> LinearExprT:
 
 def _missing(m: Variables, tier: Tier, job: Job) -> LinearExprT:
     weights = role_weights(tier, m.instance, job)
-    total = sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
-    return total - weighted(
+    return whole(tier, m.instance, job) - weighted(
         [(m.role_placed(role.podsets), w) for w, role in zip(weights, job.roles, strict=True) if w]
     )
 

@@ -48,11 +48,8 @@ class Gang:
     def width(self, r: int, size: int) -> int:
         """Fewest slots of a resource that a placed gang takes."""
         one, width = self.kind.one, 0
-        wanted = sum(role.count for role in one.roles)
         for i in self.roles:
-            role = one.roles[i]
-            least = max(role.min_count, one.min_count - (wanted - role.count))
-            pods = least if one.is_gang else role.count
+            pods = one.needed(one.roles[i])
             width += pods * (self.kind.roles[i][0].one.requests[r] // size)
         return width
 

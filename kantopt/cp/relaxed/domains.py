@@ -45,11 +45,7 @@ def few_enough(instance: Instance) -> bool:
 
 def _pairs(instance: Instance) -> int:
     """Gangs that wait times domains, if there are several."""
-    waiting = sum(
-        any(not instance.podsets[s].running for s in job.podsets)
-        for job in instance.jobs
-        if job.is_gang
-    )
+    waiting = sum(job.is_gang and bool(instance.pending_of(job.index)) for job in instance.jobs)
     levels = instance.topology.domains
     domains = len(levels[-1]) if levels else 0
     return waiting * domains if domains > 1 else 0

@@ -15,9 +15,7 @@ from kantopt.cp.relaxed.kinds import PodKind
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-
-MOST_STEPS = 8
-"""Most steps ``t`` that are tried for one resource."""
+from kantopt.verify.witness.capacity import steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +53,6 @@ def rows_of(
         for device_class in sorted(classes):
             for r in range(len(instance.resources)):
                 yield from _device_rows(offers, kinds, device_class, r)
-
-
-def steps(sizes: Iterable[int], bins: Iterable[int]) -> list[int]:
-    """Return steps worth trying: 1, and the sizes that waste most of the bins."""
-    found = {size for size in sizes if size > 1}
-    largest = max(bins, default=0)
-    if len(found) > MOST_STEPS:
-        # Just above a half, a third, ... of a bin: pods that large waste the rest of it.
-        found = {largest // k + 1 for k in range(2, 2 + MOST_STEPS // 2)}
-    return [1, *sorted(t for t in found if t <= largest)]
 
 
 def _resource_rows(offers: list[tuple[Node, int]], kinds: list[PodKind], r: int) -> Iterator[Row]:

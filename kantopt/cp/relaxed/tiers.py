@@ -21,7 +21,7 @@ from kantopt.verify.metrics.displaced import running_part
 from kantopt.verify.metrics.domains_crossed import fewest_for_need
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
-from kantopt.verify.metrics.unplaced import core, role_weights
+from kantopt.verify.metrics.unplaced import core, role_weights, whole
 from kantopt.verify.metrics.waiting import waits
 from kantopt.verify.weight import weight
 
@@ -94,7 +94,7 @@ def _unplaced(m: Relaxation, tier: Tier) -> LinearExprT:
         one, jobs = kind.one, len(kind.jobs)
         weights = role_weights(tier, m.instance, one)
         mass = core(tier, m.instance, one)
-        wanted = sum(w * role.count for w, role in zip(weights, one.roles, strict=True))
+        wanted = whole(tier, m.instance, one)
         placed: Terms = [
             (m.placed(pods), -w)
             for w, role in zip(weights, kind.roles, strict=True)

@@ -42,7 +42,7 @@ def _add_term(m: Variables, t: int, term: AntiAffinity) -> None:
     standing = Step(m.instance, m.instance.nowhere, m.instance.current)
     owners_now = standing.count_by((term.owner,), term.key)
     others_now = standing.count_by(term.others, term.key)
-    most = sum(m.instance.podsets[s].count for s in term.others)
+    most = m.instance.pods_of(term.others)
     for domain in sorted(owners.keys() & others.keys()):
         arriving = [*owners[domain][1], *others[domain][1]]
         if not arriving:

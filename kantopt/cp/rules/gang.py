@@ -27,8 +27,7 @@ def add_gang(m: Variables) -> None:
 
 def stands_short(m: Variables, job: Job) -> bool:
     """Whether some pods of a gang run, but fewer than its minimum."""
-    runs = any(m.instance.podsets[s].running for s in job.podsets)
-    return runs and not m.before.satisfied(job)
+    return bool(m.instance.running_of(job.index)) and not m.before.satisfied(job)
 
 
 def untouched_end(m: Variables, job: Job) -> IntVar:
@@ -42,13 +41,12 @@ def _add_ends(m: Variables, job: Job) -> None:
     full = m.satisfied(j)
     empty = m.cp.new_bool_var(f"empty[{j}]")
     ends = [full, empty]
-    count = sum(podsets[s].count for s in job.podsets)
-    m.cp.add(m.role_placed(job.podsets) <= count * (1 - empty))
+    m.cp.add(m.role_placed(job.podsets) <= job.count * (1 - empty))
     if stands_short(m, job):
         untouched = untouched_end(m, job)
         ends.append(untouched)
         changes = weighted(
             [(m.evicted(s) if podsets[s].running else m.arrived(s), 1) for s in job.podsets]
         )
-        m.cp.add(changes <= count * (1 - untouched))
+        m.cp.add(changes <= job.count * (1 - untouched))
     m.cp.add_exactly_one(ends)

@@ -40,7 +40,7 @@ def add_victim(m: Variables, job: Job) -> None:
         m.starts(other.index)
         for other in m.instance.jobs
         if m.instance.may_evict_for(other.index, job.index)
-        and any(m.arrive[s] and not m.instance.podsets[s].running for s in other.podsets)
+        and any(m.arrive[s] for s in m.instance.pending_of(other.index))
     ]
     if not preemptors:
         for s in running:
@@ -49,8 +49,7 @@ def add_victim(m: Variables, job: Job) -> None:
     whole = None
     if job.is_gang or job.all_victims:
         whole = m.cp.new_bool_var(f"whole[{job.index}]")
-        count = sum(m.instance.podsets[s].count for s in job.podsets)
-        m.cp.add(m.role_placed(job.podsets) <= count * (1 - whole))
+        m.cp.add(m.role_placed(job.podsets) <= job.count * (1 - whole))
         m.cp.add(m.role_placed(job.podsets) >= 1).only_enforce_if(~whole)
         podsets = [m.instance.podsets[s] for s in job.podsets]
         unit = {(p.index, spot): k for p in podsets for spot, k in p.current.items()}

@@ -18,7 +18,7 @@ def add_slices(m: Variables) -> None:
             continue
         m.about("need", need.index)
         forbid_outside(m, need, level)
-        before = domains_used(m.instance, need, level, m.instance.current)
+        before = domains_used(m.instance, need, level, m.instance.current.podsets)
         for domain, (terms, most) in domain_pods(m, need, level).items():
             if domain is None:
                 continue

@@ -27,7 +27,7 @@ def _add_constraint(m: Variables, i: int, spread: Spread) -> None:
         for n, var in m.arrive[s].items():
             if n in domain_of:
                 counts[domain_of[n]].append((var, 1))
-    most = sum(m.instance.podsets[s].count for s in spread.counted)
+    most = m.instance.pods_of(spread.counted)
     least: LinearExprT = 0
     if domains and len(domains) >= spread.min_domains:
         least = m.cp.new_int_var(0, most, f"least[{i}]")

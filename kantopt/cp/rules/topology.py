@@ -22,14 +22,13 @@ def domain_pods(
         found[domain_of[n]] = ([*terms, (var, 1)], total + most)  # type: ignore[list-item]
 
     wanted = 0
-    for role in need.roles:
-        for s in m.instance.jobs[need.job].roles[role].podsets:
-            podset = m.instance.podsets[s]
-            wanted += podset.count
-            for spot, var in m.stay[s].items():
-                add(spot.node, var, podset.current[spot])
-            for n, var in m.arrive[s].items():
-                add(n, var, podset.count)
+    for s in m.instance.podsets_of(need):
+        podset = m.instance.podsets[s]
+        wanted += podset.count
+        for spot, var in m.stay[s].items():
+            add(spot.node, var, podset.current[spot])
+        for n, var in m.arrive[s].items():
+            add(n, var, podset.count)
     return {domain: (terms, min(most, wanted)) for domain, (terms, most) in found.items()}
 
 
@@ -44,11 +43,10 @@ def add_touches(m: Variables, need: TopologyNeed, level: int) -> Terms:
 def forbid_outside(m: Variables, need: TopologyNeed, level: int) -> None:
     """No pod of a need arrives on a node that lacks a label of the level."""
     domain_of = m.instance.topology.domain_of[level]
-    for role in need.roles:
-        for s in m.instance.jobs[need.job].roles[role].podsets:
-            for n, var in m.arrive[s].items():
-                if domain_of[n] is None:
-                    m.cp.add(var == 0)
+    for s in m.instance.podsets_of(need):
+        for n, var in m.arrive[s].items():
+            if domain_of[n] is None:
+                m.cp.add(var == 0)
 
 
 def add_topology(m: Variables) -> None:
@@ -58,7 +56,7 @@ def add_topology(m: Variables) -> None:
             continue
         m.about("need", need.index)
         forbid_outside(m, need, need.required)
-        before = domains_used(m.instance, need, need.required, m.instance.current)
+        before = domains_used(m.instance, need, need.required, m.instance.current.podsets)
         touches = add_touches(m, need, need.required)
         if len(touches) > 1:
             m.cp.add(weighted(touches) <= max(1, len(before)))

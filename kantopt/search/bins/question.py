@@ -149,7 +149,7 @@ def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
     rooms = _rooms(instance)
     if not 0 < len(kinds) <= MOST_KINDS or len(rooms) > MOST_CLASSES:
         return None
-    counts = {key: sum(instance.podsets[s].count for s in kinds[key]) for key in kinds}
+    counts = {key: instance.pods_of(kinds[key]) for key in kinds}
     waiting = {s.index: 0 if s.running else s.count for s in instance.podsets}
     pending = {key: sum(waiting[s] for s in kinds[key]) for key in kinds}
     limited = _limited(rooms, counts)

@@ -198,7 +198,7 @@ def _kins(
         s = podset.index
         if felt.concern(s) and s not in free.close and not free.fixed(s):
             found[felt.kin(s)].append(s)
-    sets = sorted(found.values(), key=lambda each: -sum(instance.podsets[s].count for s in each))
+    sets = sorted(found.values(), key=lambda each: -instance.pods_of(each))
     kins = {s: k for k, each in enumerate(sets[:MOST_KINS]) for s in each}
     return kins, frozenset(s for each in sets[MOST_KINS:] for s in each)
 
@@ -247,9 +247,9 @@ def _fixed_jobs(instance: Instance) -> set[int]:
     """Jobs of which as many pods stay placed as are: something else counts them together."""
     found = set()
     for job in instance.jobs:
-        single = sum(role.count for role in job.roles) == 1
+        single = job.count == 1
         whole = job.all_victims and instance.on(Rule.GANG_VICTIMS)
-        runs = any(instance.podsets[s].running for s in job.podsets)
+        runs = instance.running_of(job.index)
         if not single and ((job.is_gang and len(job.roles) > 1) or (whole and runs)):
             found.add(job.index)
     return found
@@ -297,7 +297,7 @@ def _group(
     for s in podsets:
         for spot, pods in start.podsets[s].items():
             counts[spot.node] = counts.get(spot.node, 0) + pods
-    count = sum(instance.podsets[s].count for s in podsets)
+    count = instance.pods_of(podsets)
     role = job.roles[first.role]
     needed = max(job.min_count, role.min_count) if job.is_gang and role.count > 1 else 0
     stands = 1 < needed <= placed

@@ -23,7 +23,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.scope import Group, Scope
 from kantopt.search.shapes import Ints, Mask
-from kantopt.verify.metrics.unplaced import core, role_weights
+from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.weight import weight
 
 DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
@@ -154,7 +154,7 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
     instance, nodes = scope.instance, len(scope.instance.nodes)
     ask = np.array([group.request for group in groups], dtype=np.int64).T
     room = np.array(scope.room, dtype=np.int64)
-    count = np.array([_pods(instance, group) for group in groups], dtype=np.int64)
+    count = np.array([instance.pods_of(group.podsets) for group in groups], dtype=np.int64)
     room = np.minimum(room, (ask * count).sum(axis=1)[:, None])
     for r in range(len(ask)):
         unit = gcd(*ask[r].tolist())
@@ -198,10 +198,6 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
     )
 
 
-def _pods(instance: Instance, group: Group) -> int:
-    return sum(instance.podsets[s].count for s in group.podsets)
-
-
 def _most(tiers: Sequence[Tier], values: Sequence[int], i: int) -> int | None:
     """Most that a tier is measured at; of members above minima, together with those below.
 
@@ -223,7 +219,7 @@ def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) ->
         if not tier.concerns(job):
             continue
         if tier.metric is Metric.UNPLACED and _counts_all(instance, tier, job):
-            count = _pods(instance, group)
+            count = instance.pods_of(group.podsets)
             if tier.unit == "jobs":
                 low = max(low, count if value == 0 else 0)
             elif pod := weight(tier, first):
@@ -248,9 +244,7 @@ def _counts_all(instance: Instance, tier: Tier, job: Job) -> bool:
 
     With those above the minimum, see :func:`_most`, all do.
     """
-    weights = role_weights(tier, instance, job)
-    total = sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
-    return tier.surplus or core(tier, instance, job) == total
+    return tier.surplus or core(tier, instance, job) == whole(tier, instance, job)
 
 
 def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) -> Row | None:

@@ -219,7 +219,7 @@ class Displacing:
         job = self.question.jobs[self.question.podsets[s].job]
         least = max(job.min_count, sum(role.min_count for role in job.roles))
         running = [i for i in job.podsets if self.question.podsets[i].running]
-        total = sum(self.question.podsets[i].count for i in running)
+        total = self.question.pods_of(running)
         lost = sum(sum(shift.left.get(i, {}).values()) for i in running)
         whole = job.all_victims and Rule.GANG_VICTIMS in self.rules
         if not whole and not (Rule.GANG in self.rules and job.is_gang and total - lost < least):

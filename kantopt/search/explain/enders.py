@@ -78,7 +78,7 @@ class _Ranking:
     def candidates(self) -> Candidates:
         gains, single = [], []
         for job in self.others:
-            if not self._running(job.index):
+            if not self.question.running_of(job.index):
                 continue
             gain, room = self._gain(job.index)
             near = self.apart or self._same_queue(job.index)
@@ -93,10 +93,6 @@ class _Ranking:
             single=tuple(x for _, x in sorted(single)[:_MOST_SINGLE]),
             groups=tuple(self._groups(gains)),
         )
-
-    def _running(self, x: int) -> list[int]:
-        podsets = self.question.podsets
-        return [s for s in self.question.jobs[x].podsets if podsets[s].running]
 
     def _same_queue(self, x: int) -> bool:
         queue = self.question.jobs[self.j].queue
@@ -116,15 +112,16 @@ class _Ranking:
     def _end(self, x: int) -> int:
         """Take the pods of a job away; return how many."""
         pods = 0
-        for s in self._running(x):
+        for s in self.question.running_of(x):
             for spot, k in self.question.podsets[s].current.items():
                 self.state.add(s, spot, -k)
                 pods += k
         return pods
 
     def _gain(self, x: int) -> tuple[_Gain, Ints]:
-        spots = (spot for s in self._running(x) for spot in self.question.podsets[s].current)
-        nodes: Ints = np.array(sorted({spot.node for spot in spots}), dtype=np.int64)
+        podsets = (self.question.podsets[s] for s in self.question.running_of(x))
+        there = {spot.node for podset in podsets for spot in podset.current}
+        nodes: Ints = np.array(sorted(there), dtype=np.int64)
         mark = self.state.mark()
         pods = self._end(x)
         room = self._room(nodes)

@@ -12,11 +12,12 @@ from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
 from kantopt.search.causes import FITS, Causes
-from kantopt.search.domains import Domains, used_domains
+from kantopt.search.domains import Domains
 from kantopt.search.fill import room_for
 from kantopt.search.neighbours import REFUSALS
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import UNLIMITED, State
+from kantopt.verify.rules.topology import domains_used
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,8 @@ class Survey:
                     small = totals < need.slice_size
                     text = f"node(s) were in a {name} without room for a slice of {need.slice_size}"
                 else:
-                    held = [d for d in used_domains(self.now, self.domains, need, level) if d >= 0]
+                    used = domains_used(self.question, need, level, self.now.spots)
+                    held = [d for d in used if d is not None]
                     if held:
                         other = ~np.isin(of, held)
                         text = f"node(s) were not in the {name} of the job's running pods"

@@ -124,10 +124,7 @@ class Near:
 
     def admits(self, s: int, n: int) -> bool:
         """Whether one more pod on a node offends nobody."""
-        if s not in self._concerned:
-            return True
-        admitted = self._neighbours.admits(s)
-        return admitted is None or bool(admitted[n])
+        return s not in self._concerned or self._neighbours.bear(s, n)
 
     def waits(self, unit: Unit, v: int) -> set[int]:
         """Return whom a unit, number ``v`` to be done, waits for, and note it as done."""

@@ -175,7 +175,7 @@ class Ties:
             return
         for budget in instance.budgets:
             podsets = [s for s in budget.podsets if self._freedom.evictions[s]]
-            if sum(instance.podsets[s].count for s in podsets) > budget.allowed:
+            if instance.pods_of(podsets) > budget.allowed:
                 self._tie_jobs(instance.podsets[s].job for s in podsets)
 
     def _tie_limits(self) -> None:

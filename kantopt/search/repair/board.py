@@ -35,7 +35,7 @@ def restless(instance: Instance) -> list[bool]:
 
 def _alone(job: Job) -> bool:
     """Whether each pod of a job counts by itself."""
-    return not job.is_gang or sum(role.count for role in job.roles) == 1
+    return not job.is_gang or job.count == 1
 
 
 class Board(State):

@@ -101,12 +101,9 @@ def _fit(
     waiting = [
         job
         for job in instance.jobs
-        if any(
-            not instance.podsets[s].running and state.placed[s] < instance.podsets[s].count
-            for s in job.podsets
-        )
+        if any(state.placed[s] < instance.podsets[s].count for s in instance.pending_of(job.index))
     ]
-    waiting.sort(key=lambda job: (-job.priority, -sum(role.count for role in job.roles), job.index))
+    waiting.sort(key=lambda job: (-job.priority, -job.count, job.index))
     for job in waiting:
         if deadline.cuts():
             return

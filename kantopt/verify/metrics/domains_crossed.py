@@ -31,7 +31,7 @@ def domains_crossed(tier: Tier, instance: Instance, placement: Placement) -> Cou
     crossed = Counter[int]()
     for need in instance.topology_needs:
         if need.preferred is not None:
-            used = len(domains_used(instance, need, need.preferred, placement))
+            used = len(domains_used(instance, need, need.preferred, placement.podsets))
             if used > 1:  # one is never over the fewest
                 crossed[need.job] += max(0, used - fewest_for_need(instance, need))
     return crossed

@@ -28,11 +28,17 @@ def role_weights(tier: Tier, instance: Instance, job: Job) -> list[int]:
     return [weight(tier, instance.podsets[role.podsets[0]]) for role in job.roles]
 
 
+def whole(tier: Tier, instance: Instance, job: Job) -> int:
+    """Weight of all members of a job."""
+    weights = role_weights(tier, instance, job)
+    return sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
+
+
 def core(tier: Tier, instance: Instance, job: Job) -> int:
     """Weight of the members that a job cannot do without; of a job that is no gang, of all."""
-    weights = role_weights(tier, instance, job)
     if not job.is_gang:
-        return sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
+        return whole(tier, instance, job)
+    weights = role_weights(tier, instance, job)
     mass = sum(w * role.min_count for w, role in zip(weights, job.roles, strict=True))
     short = max(0, job.min_count - sum(role.min_count for role in job.roles))
     for w, role in sorted(zip(weights, job.roles, strict=True), key=lambda item: item[0]):
@@ -55,14 +61,10 @@ def missing_core(tier: Tier, step: Step, job: Job) -> int:
 
 def missing_of(tier: Tier, instance: Instance, job: Job, placed: Sequence[int]) -> int:
     """Weight of the members below minCount that are not placed, with so many pods by role."""
-    weights = role_weights(tier, instance, job)
-    if not job.is_gang:
-        return sum(
-            w * (role.count - k) for w, role, k in zip(weights, job.roles, placed, strict=True)
-        )
     if job.placed_with(placed):
         return 0
-    if job.min_count:
+    weights = role_weights(tier, instance, job)
+    if job.min_count or not job.is_gang:
         mass = sum(w * k for w, k in zip(weights, placed, strict=True))
         return max(0, core(tier, instance, job) - mass)
     return sum(
@@ -173,11 +175,7 @@ def _hopeless(tier: Tier, instance: Instance) -> int:
         if tier.unit == "jobs":
             hopeless += number * never_placed(instance, job)
         elif not job.is_gang:
-            weights = role_weights(tier, instance, job)
-            hopeless += number * sum(
-                w * (role.count - k)
-                for w, role, k in zip(weights, job.roles, most_placed(instance, job), strict=True)
-            )
+            hopeless += number * missing_of(tier, instance, job, most_placed(instance, job))
         elif _starts_whole(instance, job) and never_placed(instance, job):
             hopeless += number * core(tier, instance, job)
     return hopeless
@@ -228,7 +226,7 @@ def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
 
 def _starts_whole(instance: Instance, job: Job) -> bool:
     """Whether a gang that cannot have its minimum has none of its members."""
-    return instance.on(Rule.GANG) and not any(instance.podsets[s].running for s in job.podsets)
+    return instance.on(Rule.GANG) and not instance.running_of(job.index)
 
 
 def _gpus_are_limited(instance: Instance) -> bool:

@@ -12,7 +12,7 @@ from kantopt.verify.step import Step
 
 def waits(instance: Instance, job: Job) -> bool:
     """Whether a job waits to start: none of its pods runs."""
-    return not any(instance.podsets[s].running for s in job.podsets)
+    return not instance.running_of(job.index)
 
 
 def measure_waiting(tier: Tier, step: Step) -> int:

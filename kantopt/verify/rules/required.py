@@ -14,5 +14,6 @@ def check_required(step: Step) -> Iterator[Violation]:
         job = step.instance.jobs[j]
         if not step.satisfied(job):
             placed = sum(step.placed[s] for s in job.podsets)
-            wanted = sum(role.count for role in job.roles)
-            yield Violation(Rule.REQUIRED, f"job {job.name}", f"{placed} of {wanted} pods placed")
+            yield Violation(
+                Rule.REQUIRED, f"job {job.name}", f"{placed} of {job.count} pods placed"
+            )

@@ -20,8 +20,8 @@ def check_slices(step: Step) -> Iterator[Violation]:
     for need, depth in changed_needs(step, lambda need: need.slice_level):
         yield from arrives_outside(step, need, depth, Rule.SLICES)
         level = instance.topology.levels[depth]
-        before = domains_used(instance, need, depth, step.before)
-        after = domains_used(instance, need, depth, step.after)
+        before = domains_used(instance, need, depth, step.before.podsets)
+        after = domains_used(instance, need, depth, step.after.podsets)
         for domain in sorted({*before, *after} - {None}, key=lambda d: d or 0):
             pods = after.get(domain, 0)
             if domain is not None and pods % need.slice_size and pods != before.get(domain, 0):

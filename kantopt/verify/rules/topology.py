@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
-from kantopt.problem.placement import Placement
+from kantopt.problem.placement import Spots
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
 
 
 def domains_used(
-    instance: Instance, need: TopologyNeed, level: int, placement: Placement
+    instance: Instance, need: TopologyNeed, level: int, spots: Sequence[Spots]
 ) -> dict[int | None, int]:
-    """Pods of a topology need by domain of a level; ``None`` is a node outside all domains."""
+    """Pods of a topology need by domain of a level; ``None`` is a node outside all domains.
+
+    ``spots`` says of each pod set where its pods are.
+    """
     used: dict[int | None, int] = {}
-    job = instance.jobs[need.job]
     domain_of = instance.topology.domain_of[level]
-    for role in need.roles:
-        for s in job.roles[role].podsets:
-            for spot, pods in placement.podsets[s].items():
-                domain = domain_of[spot.node]
-                used[domain] = used.get(domain, 0) + pods
+    for s in instance.podsets_of(need):
+        for spot, pods in spots[s].items():
+            domain = domain_of[spot.node]
+            used[domain] = used.get(domain, 0) + pods
     return used
 
 
@@ -39,12 +40,11 @@ def arrives_outside(step: Step, need: TopologyNeed, level: int, rule: Rule) -> I
     instance = step.instance
     subject, name = need_subject(instance, need), instance.topology.levels[level]
     domain_of = instance.topology.domain_of[level]
-    for role in need.roles:
-        for s in instance.jobs[need.job].roles[role].podsets:
-            for spot in sorted(step.arrivals[s]):
-                if domain_of[spot.node] is None:
-                    node = instance.nodes[spot.node].name
-                    yield Violation(rule, subject, f"node {node} is in no {name}")
+    for s in instance.podsets_of(need):
+        for spot in sorted(step.arrivals[s]):
+            if domain_of[spot.node] is None:
+                node = instance.nodes[spot.node].name
+                yield Violation(rule, subject, f"node {node} is in no {name}")
 
 
 def changed_needs(
@@ -63,8 +63,8 @@ def check_topology(step: Step) -> Iterator[Violation]:
     instance = step.instance
     for need, depth in changed_needs(step, lambda need: need.required):
         yield from arrives_outside(step, need, depth, Rule.TOPOLOGY)
-        limit = max(1, len(domains_used(instance, need, depth, step.before)))
-        used = len(domains_used(instance, need, depth, step.after))
+        limit = max(1, len(domains_used(instance, need, depth, step.before.podsets)))
+        used = len(domains_used(instance, need, depth, step.after.podsets))
         if used > limit:
             message = f"{used} of {limit} {instance.topology.levels[depth]} domains"
             yield Violation(Rule.TOPOLOGY, need_subject(instance, need), message)

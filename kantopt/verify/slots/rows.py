@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.weight import weight
@@ -75,7 +75,7 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
         if tier.counts_pods:
             return 1
         if job.all_victims:
-            return job.disruption_cost if _single(job) else 0
+            return job.disruption_cost if job.count == 1 else 0
         return podset.disruption_cost
 
     def missing(podset: PodSet) -> int:
@@ -83,8 +83,8 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
         if not counted(podset) or tier.surplus:
             return 0
         if tier.unit == "jobs":
-            return int(_single(job))
-        return weight(tier, podset) if _single(job) or not job.is_gang else 0
+            return int(job.count == 1)
+        return weight(tier, podset) if job.count == 1 or not job.is_gang else 0
 
     def displaced(podset: PodSet) -> int:
         gang = instance.job_of(podset.index).is_gang
@@ -104,7 +104,3 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
             return Row(none_of, missing, value, name)
         case _:
             return None
-
-
-def _single(job: Job) -> bool:
-    return sum(role.count for role in job.roles) == 1

@@ -47,7 +47,7 @@ def capacity_rows(instance: Instance, groups: tuple[PriceGroup, ...]) -> Mapping
     standing = Loads.of(instance, instance.current)
     for suffix, nodes, inside in _node_sets(instance, groups):
         for name, sizes, bins in _kinds(instance, groups, inside, nodes, standing):
-            for step in _steps(sizes.values(), bins):
+            for step in steps((size for size, _ in sizes.values()), bins):
                 weights = {i: times * (a // step) for i, (a, times) in sizes.items() if a >= step}
                 limit = sum(number * (b // step) for b, number in bins.items())
                 most = sum(w * groups[i].count for i, w in weights.items())
@@ -153,10 +153,10 @@ def _seated(instance: Instance, podset: PodSet) -> bool:
     return True
 
 
-def _steps(sizes: Iterable[tuple[int, int]], bins: Mapping[int, int]) -> list[int]:
+def steps(sizes: Iterable[int], bins: Iterable[int]) -> list[int]:
     """Steps worth a row: 1, and the sizes that waste most of the bins."""
     largest = max(bins, default=0)
-    found = {size for size, _ in sizes if 1 < size <= largest}
+    found = {size for size in sizes if 1 < size <= largest}
     if len(found) > MOST_STEPS:
         # Just above a half, a third, ... of a bin: pods that large waste the rest of it.
         found = {largest // k + 1 for k in range(2, 2 + MOST_STEPS // 2)}

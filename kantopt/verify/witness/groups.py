@@ -82,7 +82,7 @@ def _group(merged: Merged, job: Job, i: int, podsets: tuple[int, ...]) -> PriceG
     home: dict[int, int] = {}
     for spot, pods in first.current.items():
         home[spot.node] = home.get(spot.node, 0) + pods
-    count = sum(instance.podsets[s].count for s in podsets)
+    count = instance.pods_of(podsets)
     return PriceGroup(
         name=f"pods {name} running" if first.running else f"pods {name}",
         podsets=podsets,

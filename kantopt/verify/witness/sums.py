@@ -11,7 +11,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.departures import evictable
 from kantopt.verify.metrics.allocation import offered_gpus
-from kantopt.verify.metrics.unplaced import core, role_weights
+from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.metrics.waiting import waits
 from kantopt.verify.weight import weight
 from kantopt.verify.witness.groups import PriceGroup, job_and_pods
@@ -115,9 +115,7 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
 
 def _wanted(tier: Tier, instance: Instance, job: Job, group: PriceGroup) -> int | None:
     """Pods of a group below which a tier counts each that is missing; ``None`` if it is not so."""
-    weights = role_weights(tier, instance, job)
-    total = sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
-    if core(tier, instance, job) == total:
+    if core(tier, instance, job) == whole(tier, instance, job):
         return group.count  # it spares none
     if group.whole and (not job.min_count or len(job.roles) == 1):
         return group.need

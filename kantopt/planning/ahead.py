@@ -83,11 +83,9 @@ def _charged(state: State, j: int, others: Sequence[Job], final: Placement) -> I
         if amount
         and not state.quotas.allows(queue, [amount * (r == k) for k in range(len(demand))])
     ]
-    cohort = instance.queues[queue].cohort
+    rivals = instance.rivals(queue)
     for other in others:
-        if other.queue is None or not (
-            other.queue == queue or (cohort and instance.queues[other.queue].cohort == cohort)
-        ):
+        if other.queue not in rivals:
             continue
         podsets = pending_podsets(instance, other.index)
         if any(

@@ -144,13 +144,8 @@ def _seen(question: Instance, j: int) -> frozenset[int]:
             seen.update(affinity.anchors)
     queue = question.jobs[j].queue
     if queue is not None and question.on(Rule.QUOTA):
-        cohort = question.queues[queue].cohort
-        near = {
-            other.index
-            for other in question.queues
-            if other.index == queue or (cohort and other.cohort == cohort)
-        }
-        seen.update(p.index for p in question.podsets if question.jobs[p.job].queue in near)
+        rivals = question.rivals(queue)
+        seen.update(p.index for p in question.podsets if question.jobs[p.job].queue in rivals)
     return frozenset(seen)
 
 

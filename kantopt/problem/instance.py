@@ -156,10 +156,16 @@ class Instance:
     @cached_property
     def named(self) -> frozenset[int]:
         """Pod sets that look at others' places, or are looked at: by R8, R9 or R16."""
-        found = {s for term in self.anti_affinities for s in (term.owner, *term.others)}
-        found |= {s for spread in self.spreads for s in (spread.owner, *spread.counted)}
-        found |= {s for near in self.affinities for s in (near.owner, *near.anchors)}
-        return frozenset(found)
+        return frozenset().union(*self.related)
+
+    @cached_property
+    def related(self) -> tuple[frozenset[int], ...]:
+        """Who looks and who is looked at, of each anti-affinity term, spread and affinity."""
+        return (
+            *(frozenset((term.owner, *term.others)) for term in self.anti_affinities),
+            *(frozenset((spread.owner, *spread.counted)) for spread in self.spreads),
+            *(frozenset((near.owner, *near.anchors)) for near in self.affinities),
+        )
 
     @cached_property
     def together(self) -> frozenset[int]:
@@ -214,6 +220,15 @@ class Instance:
     def subject(self, s: int) -> str:
         """Name a pod set and its job, as messages have it."""
         return f"job {self.job_of(s).name} pod set {self.podsets[s].name}"
+
+    def rivals(self, queue: int) -> frozenset[int]:
+        """Queues whose use can stand in the way of a queue: itself and its cohort."""
+        cohort = self.queues[queue].cohort
+        return frozenset(
+            other.index
+            for other in self.queues
+            if other.index == queue or (cohort and other.cohort == cohort)
+        )
 
     def may_evict_for(self, j: int, victim: int) -> bool:
         """Whether job ``j`` may have pods of job ``victim`` evicted."""

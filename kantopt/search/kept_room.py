@@ -166,14 +166,7 @@ class KeptRoom:
         shape, state = self._state.shape[s], self._state
         if any(short[r] for r, _ in shape.asks):
             return True
-        return any(
-            few[row, d]
-            for need in shape.needs
-            for d in spot.devices
-            if d < state.device_class.shape[1]
-            and state.device_class[spot.node, d] == need.device_class
-            for row, _ in need.ask
-        )
+        return any(few[row, d] for row, d, _ in state.device_asks(s, spot))
 
     def _arrivals(self, n: int) -> Iterator[tuple[tuple[int, Spot], int]]:
         yield from self._state.bound_on.get(n, {}).items()

@@ -10,7 +10,7 @@ from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread
 from kantopt.schema.model import Rule
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 
 REFUSALS = {
     "claim": Rule.ANTI_AFFINITY,
@@ -31,11 +31,9 @@ class LabelDomains:
         self.size = len(index)
         self.of: Ints = np.array([-1 if v is None else index[v] for v in values], dtype=np.int64)
 
-    def nodes_in(self, domains: Iterable[int]) -> Mask:
+    def nodes_in(self, domains: Collection[int]) -> Mask:
         """Nodes of some domains."""
-        chosen = np.zeros(self.size + 1, dtype=np.bool_)
-        chosen[list(domains)] = True
-        return np.asarray(chosen[self.of], dtype=np.bool_)
+        return np.asarray(mask_of(self.size + 1, domains)[self.of], dtype=np.bool_)
 
 
 class _Term:
@@ -258,8 +256,7 @@ class Neighbours:
         for item in spreads:
             same = item.key, item.max_skew, item.min_domains, item.counted, item.over
             if same not in found:
-                eligible = np.zeros(len(self._instance.nodes), dtype=np.bool_)
-                eligible[sorted(item.over)] = True
+                eligible = mask_of(len(self._instance.nodes), item.over)
                 found[same] = _Spread(item, self._domains(item.key), eligible)
             found[same].owners.add(item.owner)
         for spread in found.values():

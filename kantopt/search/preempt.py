@@ -176,7 +176,7 @@ class Preemption(Pushing):
         least = [(want.s, want.least) for want in wants]
         if state.admits(j, least):
             return True
-        rivals = state.quotas.rivals(queue)
+        rivals = state.instance.rivals(queue)
         jobs = [v for v in self.victims.jobs if v.queue in rivals and v.priority <= level]
         for own in (True, False):
             for victim in sorted(jobs, key=lambda v: (v.priority, v.index)):

@@ -11,7 +11,6 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.kept_room import KeptRoom
-from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 from kantopt.search.victims import Unit, Victims
 
@@ -160,24 +159,14 @@ class _Lesser:
         for (s, spot), pods in arrived:
             if self._is_lesser(s):
                 free += pods * state.shape[s].request
-                _take(state, devices, s, spot, -pods)
+                for row, d, amount in state.device_asks(s, spot):
+                    devices[row, d] += pods * amount
         asked = np.zeros(len(free), dtype=np.bool_)
         touched = np.zeros(devices.shape, dtype=np.bool_)
         for (s, spot), pods in unit.items():
             free -= pods * state.shape[s].request
             asked |= state.shape[s].request > 0
-            before = devices.copy()
-            _take(state, devices, s, spot, pods)
-            touched |= before != devices
+            for row, d, amount in state.device_asks(s, spot):
+                devices[row, d] -= pods * amount
+                touched[row, d] = True
         return bool((free[asked] >= 0).all() and (devices[touched] >= 0).all())
-
-
-def _take(state: State, devices: Ints, s: int, spot: Spot, pods: int) -> None:
-    for need in state.shape[s].needs:
-        for d in spot.devices:
-            if (
-                d < state.device_class.shape[1]
-                and state.device_class[spot.node, d] == need.device_class
-            ):
-                for row, amount in need.ask:
-                    devices[row, d] -= pods * amount

@@ -166,12 +166,3 @@ class Quotas:
             for key, most in self._most_shared.items()
         )
         return sum(own) + sum(shared)
-
-    def rivals(self, queue: int) -> frozenset[int]:
-        """Queues whose use can stand in the way of a queue: itself and its cohort."""
-        cohort = self._queues[queue].cohort
-        return frozenset(
-            other.index
-            for other in self._queues
-            if other.index == queue or (cohort and other.cohort == cohort)
-        )

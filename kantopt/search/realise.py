@@ -19,7 +19,7 @@ from kantopt.search.kept_room import KeptRoom, LeftForGood
 from kantopt.search.order.units import group_needs
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
-from kantopt.search.shapes import Mask
+from kantopt.search.shapes import Mask, mask_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 
@@ -161,9 +161,7 @@ class _Realisation:
 
     def _mask(self, group: int) -> Mask:
         if group not in self._masks:
-            mask = np.zeros(self.state.size, dtype=np.bool_)
-            mask[list(self._groups[group])] = True
-            self._masks[group] = mask
+            self._masks[group] = mask_of(self.state.size, self._groups[group])
         return self._masks[group]
 
     def _evict(self, w: Wanted) -> list[tuple[int, Spot, int]]:
@@ -248,8 +246,7 @@ class _Realisation:
         within, room = None, 0
         owed = self._owed_to(self.instance.jobs[j])
         if owed:
-            within = np.zeros(self.state.size, dtype=np.bool_)
-            within[list(owed)] = True
+            within = mask_of(self.state.size, owed)
             room = int(room_for(self.state, s, pods, within).sum())
         tied = j in self._tied
         if 0 < room < pods and not tied:
@@ -300,9 +297,7 @@ class _Realisation:
                 }
 
     def _place(self, s: int, pods: int, n: int) -> int:
-        mask = np.zeros(self.state.size, dtype=np.bool_)
-        mask[n] = True
-        return fill(self.scores, s, pods, mask)
+        return fill(self.scores, s, pods, mask_of(self.state.size, [n]))
 
     def _return(self, w: Wanted, spots: Sequence[tuple[int, Spot, int]]) -> None:
         """Bring lifted pods home, as many as should be in each group; others go elsewhere."""

@@ -18,7 +18,7 @@ from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.movers import Movers
 from kantopt.search.restarts import Restarts
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
 from kantopt.search.state import UNLIMITED, Change, rooms
 
@@ -296,8 +296,7 @@ class Relocation:
         """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
         state = self.state
         mark = state.mark()
-        elsewhere = np.ones(state.size, dtype=np.bool_)
-        elsewhere[nodes] = False
+        elsewhere = ~mask_of(state.size, nodes)
         movable = self._movers.movable
         own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and movable[s])}
         # The job's own pods stay where they say in which domain the others have to be.

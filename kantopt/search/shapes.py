@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,13 @@ from kantopt.problem.job import DeviceNeed
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+
+def mask_of(size: int, chosen: Collection[int]) -> Mask:
+    """Return which of so many are chosen."""
+    mask: Mask = np.zeros(size, dtype=np.bool_)
+    mask[list(chosen)] = True
+    return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.search.neighbours import Neighbours
 from kantopt.search.pace import Pace
 from kantopt.search.quotas import Quotas
-from kantopt.search.shapes import Ints, Mask, PodShape, Shapes
+from kantopt.search.shapes import Ints, Mask, PodShape, Shapes, mask_of
 from kantopt.search.touched import Touched
 
 UNLIMITED = 2**61
@@ -25,6 +25,13 @@ _K = TypeVar("_K")
 
 Change = tuple[int, Spot, int]
 """Pod set, spot and pods that came (or, if negative, went)."""
+
+
+def capacity_of(instance: Instance) -> Ints:
+    """Return what nodes offer, a row per resource and a column per node."""
+    nodes = instance.nodes
+    rows = [[UNLIMITED if c is None else c for c in node.capacity] for node in nodes]
+    return np.array(rows, np.int64).reshape(len(nodes), len(instance.resources)).T.copy()
 
 
 class State:
@@ -37,14 +44,7 @@ class State:
     def __init__(self, instance: Instance, placement: Placement | None = None) -> None:
         self.instance = instance
         nodes, resources = instance.nodes, instance.resources
-        self.capacity: Ints = (
-            np.array(
-                [[UNLIMITED if c is None else c for c in node.capacity] for node in nodes],
-                dtype=np.int64,
-            )
-            .reshape(len(nodes), len(resources))
-            .T.copy()
-        )
+        self.capacity = capacity_of(instance)
         self.free = self.capacity.copy()
         if not instance.on(Rule.CAPACITY):
             self.free[:] = UNLIMITED
@@ -140,12 +140,17 @@ class State:
 
     def _give_devices(self, s: int, spot: Spot, pods: int, devices: Ints) -> None:
         """Add what some pods take of their node's devices."""
+        for row, d, amount in self.device_asks(s, spot):
+            devices[row, d] += pods * amount
+
+    def device_asks(self, s: int, spot: Spot) -> Iterator[tuple[int, int, int]]:
+        """What a pod takes of its devices: row of the device resource, device and amount."""
         classes = self.device_class[spot.node]
         for need in self.shape[s].needs:
             for d in spot.devices:
                 if d < len(classes) and classes[d] == need.device_class:
                     for row, amount in need.ask:
-                        devices[row, d] += pods * amount
+                        yield row, d, amount
 
     def _build_devices(self) -> None:
         nodes = self.instance.nodes
@@ -180,9 +185,7 @@ class State:
             return ~self._closed
         nodes = self.instance.podsets[s].allowed
         if nodes not in self._allowed:
-            mask = np.zeros(self.size, dtype=np.bool_)
-            mask[list(nodes)] = True
-            self._allowed[nodes] = mask & ~self._closed
+            self._allowed[nodes] = mask_of(self.size, nodes) & ~self._closed
         return self._allowed[nodes]
 
     def close(self, n: int, closed: bool) -> None:
@@ -261,7 +264,8 @@ class State:
             free[r, n] -= pods * amount
         for r, amount in shape.takes:
             left[r, n] -= pods * amount
-        self._give_devices(s, spot, -pods, self.devices[:, n])
+        if spot.devices:
+            self._give_devices(s, spot, -pods, self.devices[:, n])
         queue, beyond = self.instance.jobs[podset.job].queue, self.placed[s] - self._stood[s]
         new = max(0, beyond + pods) - max(0, beyond)
         self.quotas.add(queue, podset.demand, pods, new)
@@ -300,11 +304,7 @@ class State:
         if any(self.free[r, n] < amount for r, amount in shape.asks):
             return False
         return all(
-            self.devices[row, n, d] >= amount
-            for need in shape.needs
-            for d in spot.devices
-            if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class
-            for row, amount in need.ask
+            self.devices[row, n, d] >= amount for row, d, amount in self.device_asks(s, spot)
         )
 
     def role_placed(self, j: int, role: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from kantopt.problem.counted import counted_nodes
 from kantopt.problem.mix import Shape
 from kantopt.search.increase import Increase
-from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.shapes import Ints, Mask, PodShape, mask_of
 from kantopt.search.state import UNLIMITED, State
 
 
@@ -18,8 +18,7 @@ class Stranded(Increase):
 
     def __init__(self, state: State, mix: Sequence[Shape]) -> None:
         super().__init__(state)
-        self._counted: Mask = np.zeros(state.size, dtype=np.bool_)
-        self._counted[list(counted_nodes(state.instance))] = True
+        self._counted = mask_of(state.size, counted_nodes(state.instance))
         self._weights: Ints = np.array([shape.weight for shape in mix], dtype=np.int64)
         resources = len(state.instance.resources)
         self._asks: Ints = np.array([shape.requests for shape in mix]).reshape(-1, resources)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from kantopt.schema.zone import Zone
 from kantopt.search.gangs import Placer
 from kantopt.search.scores import Scores
-from kantopt.search.shapes import Mask
+from kantopt.search.shapes import Mask, mask_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 
@@ -38,8 +36,7 @@ class ZonedPlacer(Placer):
     ) -> None:
         super().__init__(Scores(state, strategy, cut))
         self._jobs = state.instance.zone_jobs
-        self._inside: Mask = np.zeros(state.size, dtype=np.bool_)
-        self._inside[sorted(state.instance.zone_nodes)] = True
+        self._inside = mask_of(state.size, state.instance.zone_nodes)
         self._zone = Placer(Scores(state, Strategy(zone.strategy), cut))
 
     def place(self, j: int, *, within: Mask | None = None) -> bool:

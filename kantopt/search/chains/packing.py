@@ -12,7 +12,7 @@ from kantopt.search.chains.key import Effects, effects_of
 from kantopt.search.chains.reach import Reach
 from kantopt.search.chains.rooms import Floats, Rooms
 from kantopt.search.chains.scope import Scope
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 
 _POOL = 1 << 15
 
@@ -129,9 +129,7 @@ class Packing(Rooms):
         found = list(self._giving_way(g, less))
         if not found:
             return None
-        mask = np.zeros(self.count + 1, dtype=np.bool_)
-        mask[found] = True
-        return mask
+        return mask_of(self.count + 1, found)
 
     def shares(self, g: int, most: int, first: int, second: int) -> Ints:
         """What 0, 1, ... pods of a group on one node mean if the others are on a second one.
@@ -157,9 +155,7 @@ class Packing(Rooms):
             for i, other in enumerate(self.leaving)
             if (other.placing, other.value) == (mine.placing, mine.value) and i != g
         )
-        mask = np.zeros(self.count + 1, dtype=np.bool_)
-        mask[list(self._giving_way(g, equal))] = True
-        return mask
+        return mask_of(self.count + 1, list(self._giving_way(g, equal)))
 
     def _giving_way(self, g: int, groups: Iterable[int]) -> Iterator[int]:
         """Those of some groups of which a pod may be left out for one of group ``g``."""

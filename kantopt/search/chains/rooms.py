@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kantopt.search.chains.admission import Admission
 from kantopt.search.chains.scope import Scope
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 
 Floats = NDArray[np.float64]
 
@@ -83,8 +83,7 @@ class Rooms:
                 nodes = frozenset(group.home) & (nodes if nodes is not None else set(group.home))
             if nodes not in known:
                 known[nodes] = len(masks)
-                masks.append(np.zeros(self.nodes, dtype=np.bool_))
-                masks[-1][sorted(nodes or ())] = True
+                masks.append(mask_of(self.nodes, nodes or ()))
             self._class[g] = known[nodes]
             self.allowed.append(None if nodes is None else masks[known[nodes]])
         self._admits: Mask | None = np.array(masks) if len(masks) > 1 else None

@@ -18,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import Loads
 
@@ -74,8 +74,7 @@ class Counting:
             self.limited[r] = np.array([value is not None for value in values], dtype=np.bool_)
             self._capacity[r] = np.array([value or 0 for value in values], dtype=np.int64)
         self.size = len(question.nodes)
-        self.admitted: Mask = np.zeros(self.size, dtype=np.bool_)
-        self.admitted[list(self.podset.allowed)] = True
+        self.admitted = mask_of(self.size, self.podset.allowed)
         level = next(
             (
                 need.required

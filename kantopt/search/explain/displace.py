@@ -19,8 +19,8 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
 from kantopt.search.explain.counting import Counting
-from kantopt.search.shapes import Ints, Mask
-from kantopt.search.state import UNLIMITED
+from kantopt.search.shapes import Ints, Mask, mask_of
+from kantopt.search.state import UNLIMITED, capacity_of
 
 _ELSEWHERE = 4
 """How much worse it is that a pod moves than that it is gone: room elsewhere is scarce."""
@@ -66,11 +66,7 @@ class Displacing:
         self.rules = frozenset(rules)
         self._may = freedom_of(question, rules)
         self.j = counting.j
-        size = range(len(question.nodes))
-        self._capacity = np.array(
-            [[UNLIMITED if c is None else c for c in question.nodes[n].capacity] for n in size],
-            dtype=np.int64,
-        )
+        self._capacity = capacity_of(question).T
         if Rule.CAPACITY not in rules:
             self._capacity[:] = UNLIMITED
         self._masks: dict[frozenset[int], Mask] = {}
@@ -216,9 +212,9 @@ class Displacing:
         if not self._modes[s]:
             shift.moving.append(pod)
             return
-        job = self.question.jobs[self.question.podsets[s].job]
+        job = self.question.job_of(s)
         least = max(job.min_count, sum(role.min_count for role in job.roles))
-        running = [i for i in job.podsets if self.question.podsets[i].running]
+        running = self.question.running_of(job.index)
         total = self.question.pods_of(running)
         lost = sum(sum(shift.left.get(i, {}).values()) for i in running)
         whole = job.all_victims and Rule.GANG_VICTIMS in self.rules
@@ -234,8 +230,7 @@ class Displacing:
 
     def _move(self, shift: _Shift, free: Ints, closed: Sequence[int]) -> bool:
         """Find other nodes for pods that move, the largest first; smaller ones make room there."""
-        everywhere: Mask = np.ones(len(free), dtype=np.bool_)
-        everywhere[list(closed)] = False
+        everywhere = ~mask_of(len(free), closed)
         asked = self._requests[[s for s, _ in shift.moving]].sum(axis=0)
         if bool((np.clip(free[everywhere], 0, UNLIMITED // len(free)).sum(axis=0) < asked).any()):
             return False
@@ -268,9 +263,7 @@ class Displacing:
         if Rule.ELIGIBILITY not in self.rules:
             nodes = frozenset(range(len(self.question.nodes)))
         if nodes not in self._masks:
-            mask: Mask = np.zeros(len(self.question.nodes), dtype=np.bool_)
-            mask[list(nodes)] = True
-            self._masks[nodes] = mask
+            self._masks[nodes] = mask_of(len(self.question.nodes), nodes)
         return self._masks[nodes]
 
     @cached_property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.difference import difference
+from kantopt.problem.focus import with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.order.pairing import paired
@@ -97,8 +98,7 @@ def _reached(instance: Instance, run: Run) -> Approach:
 
 
 def _with_more_moves(instance: Instance, moves: int) -> Instance:
-    model = instance.model
-    if model.limits.moves is None:
+    limits = instance.model.limits
+    if limits.moves is None:
         return instance
-    limits = model.limits.model_copy(update={"moves": model.limits.moves + moves})
-    return replace(instance, model=model.model_copy(update={"limits": limits}))
+    return with_model(instance, limits=limits.model_copy(update={"moves": limits.moves + moves}))

@@ -62,20 +62,8 @@ class Near:
 
     def _related(self) -> set[int]:
         """Pod sets that share a term or a constraint with one that changes."""
-        found: set[int] = set()
-        for term in self.instance.anti_affinities:
-            sides = {term.owner, *term.others}
-            if sides & self._concerned:
-                found |= sides
-        for spread in self.instance.spreads:
-            sides = {spread.owner, *spread.counted}
-            if sides & self._concerned:
-                found |= sides
-        for near in self.instance.affinities:
-            sides = {near.owner, *near.anchors}
-            if sides & self._concerned:
-                found |= sides
-        return {s for s in found if self._neighbours.concern(s)}
+        found = (sides for sides in self.instance.related if sides & self._concerned)
+        return {s for sides in found for s in sides if self._neighbours.concern(s)}
 
     def concerns(self, unit: Unit) -> bool:
         """Whether neighbours matter to a unit."""

@@ -28,7 +28,9 @@ def concessions(
     rest or without; and what came last, if the rest is not legal then.
     """
     units = units_of(instance, difference(instance, placement))
-    run = min((Run(instance, units, last) for last in (None, "evict")), key=_left_over)
+    run = min(
+        (Run(instance, units, last) for last in (None, "evict")), key=lambda run: len(run.stuck)
+    )
     for unit in sorted(filter(_may_evict, run.stuck), key=_cost)[:EVICTIONS]:
         change = unit.changes[0]
         assert change.target is not None, "a move has one"
@@ -46,10 +48,6 @@ def concessions(
             yield from (close for close in without if close.podsets != reached.podsets)
             return
         count, fewer = (max(0, count - fewer) if count else -1), 2 * fewer
-
-
-def _left_over(run: Run) -> int:
-    return len(run.stuck)
 
 
 def _may_evict(unit: Unit) -> bool:

@@ -130,17 +130,9 @@ class Board(State):
         podset = self.instance.podsets[s]
         self.fixed[row] = podset.running and self.live[s] and spot not in podset.current
         self.request[:, row] = shape.request
-        for need in shape.needs:
-            for d in spot.devices:
-                if self.is_of(spot.node, d, need.device_class):
-                    for plane, amount in need.ask:
-                        self.asked[plane, row, d] += amount
+        for plane, d, amount in self.device_asks(s, spot):
+            self.asked[plane, row, d] += amount
         return row
-
-    def is_of(self, n: int, d: int, device_class: int) -> bool:
-        """Whether a node has a device with an index, of a class."""
-        classes = self.device_class
-        return d < classes.shape[1] and int(classes[n, d]) == device_class
 
     def _apply(self, s: int, spot: Spot, pods: int) -> None:
         super()._apply(s, spot, pods)

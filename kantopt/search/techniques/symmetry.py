@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kantopt.clock import Deadline
+from kantopt.problem.focus import with_model
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -132,4 +133,4 @@ def _part(desk: Desk, tiers: tuple[Tier, ...]) -> Part:
 def settled(instance: Instance) -> Instance:
     """Return the question with nobody to be moved or evicted."""
     limits = instance.model.limits.model_copy(update={"evictions": 0, "moves": 0})
-    return replace(instance, model=instance.model.model_copy(update={"limits": limits}))
+    return with_model(instance, limits=limits)

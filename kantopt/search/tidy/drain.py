@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from kantopt.problem.placement import Placement
 from kantopt.search.movers import Movers
 from kantopt.search.restarts import Restarts
+from kantopt.search.shapes import mask_of
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
 
@@ -23,8 +22,7 @@ class Drain:
         self.state, self.movers = state, Movers(state)
         self._restarts = Restarts(state)
         self._fullest = Fullest(state, self.movers)
-        self._mask = np.ones(state.size, dtype=np.bool_)
-        self._mask[sorted(state.instance.drained)] = False
+        self._mask = ~mask_of(state.size, state.instance.drained)
 
     def restart(self, over: Callable[[], bool], found: Callable[[Placement], bool]) -> None:
         """Restart elsewhere each job that goes together, if that is ``found`` to be legal."""

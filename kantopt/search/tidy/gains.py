@@ -14,7 +14,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.increase import take_least
 from kantopt.search.movers import Movers
-from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.shapes import Ints, Mask, PodShape, mask_of
 from kantopt.search.state import UNLIMITED, State, rooms
 from kantopt.search.stranded import Stranded
 
@@ -171,15 +171,12 @@ class Gains:
         if not which:
             return []
         state, shape = self.state, kind.shape
-        spots = [kind.sources[i][1] for i in which]
-        free = self._free(np.array([spot.node for spot in spots], dtype=np.int64))
+        sources = [kind.sources[i] for i in which]
+        free = self._free(np.array([spot.node for _, spot in sources], dtype=np.int64))
         devices = free.devices.copy()
-        for column, spot in enumerate(spots):
-            for need in shape.needs:
-                for d in spot.devices:
-                    if state.device_class[spot.node, d] == need.device_class:
-                        for row, amount in need.ask:
-                            devices[row, column, d] += amount
+        for column, source in enumerate(sources):
+            for row, d, amount in state.device_asks(*source):
+                devices[row, column, d] += amount
         after = Free(
             free.nodes,
             free.node + shape.request[:, None],
@@ -195,8 +192,7 @@ def _of_counted(state: State, tier: Tier, measure: Measure) -> Measure:
     nodes = counted(state.instance, tier)
     if len(nodes) == state.size:
         return measure
-    mask = np.zeros(state.size, dtype=np.bool_)
-    mask[sorted(nodes)] = True
+    mask = mask_of(state.size, nodes)
     return lambda free: np.asarray(measure(free) * mask[free.nodes], dtype=np.int64)
 
 

@@ -132,7 +132,6 @@ class _Alone:
         if any(tier.metric is Metric.PREFERENCES for tier in tiers):
             self._wished |= {s for wish in instance.wishes for s in (wish.owner, *wish.others)}
             self._wished |= {s for even in instance.evens for s in even.counted}
-        self._close = {need.job for need in instance.topology_needs}
 
     def keeps(self, podset: PodSet) -> bool:
         """Whether a pod set has to stay one of its own."""
@@ -143,7 +142,7 @@ class _Alone:
             or (several and (job.is_gang or job.all_victims))
             or podset.index in instance.named
             or podset.index in self._wished
-            or job.index in self._close
+            or job.index in instance.needs_of
             or job.index in instance.required
             or job.most_moves is not None
             or podset.wanted is not None

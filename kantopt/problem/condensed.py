@@ -91,7 +91,7 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
             )
         )
         jobs.append(held)
-    needs = tuple(need.index for need in question.topology_needs if need.job == j)
+    needs = tuple(need.index for need in question.needs_of.get(j, ()))
     terms = tuple(
         i
         for i, term in enumerate(question.anti_affinities)

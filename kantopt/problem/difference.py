@@ -37,6 +37,18 @@ class Change:
         return "evict" if self.target is None else "move"
 
 
+def changed(placement: Placement, changes: Iterable[Action | Change]) -> Placement:
+    """Return the placement after some changes."""
+    found: dict[int, dict[Spot, int]] = {}
+    for change in changes:
+        spots = found.setdefault(change.podset, dict(placement.podsets[change.podset]))
+        if change.source is not None:
+            spots[change.source] = spots.get(change.source, 0) - change.pods
+        if change.target is not None:
+            spots[change.target] = spots.get(change.target, 0) + change.pods
+    return placement.replace(found) if found else placement
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Changes by kind; moves are single pods, so that each can have its own wave."""

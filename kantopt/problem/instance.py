@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -166,6 +166,14 @@ class Instance:
             *(frozenset((spread.owner, *spread.counted)) for spread in self.spreads),
             *(frozenset((near.owner, *near.anchors)) for near in self.affinities),
         )
+
+    @cached_property
+    def needs_of(self) -> Mapping[int, Sequence[TopologyNeed]]:
+        """Topology needs by job; of jobs without any nothing."""
+        found: dict[int, list[TopologyNeed]] = {}
+        for need in self.topology_needs:
+            found.setdefault(need.job, []).append(need)
+        return found
 
     @cached_property
     def together(self) -> frozenset[int]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Affinity, AntiAffinity, Spread, TopologyNeed
+from kantopt.problem.job import Affinity, AntiAffinity, Spread
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.renumbering import renumbered
 
@@ -34,9 +34,7 @@ class Atlas:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.needs: dict[int, list[TopologyNeed]] = {}
-        for need in instance.topology_needs:
-            self.needs.setdefault(need.job, []).append(need)
+        self.needs = instance.needs_of
         self.terms: dict[int, list[AntiAffinity]] = {}
         for term in instance.anti_affinities:
             self.terms.setdefault(term.owner, []).append(term)

@@ -57,9 +57,7 @@ class Placer:
         instance = self.state.instance
         self.domains = Domains(instance)
         self._everywhere = np.ones(self.state.size, dtype=np.bool_)
-        self.needs: dict[int, list[TopologyNeed]] = {}
-        for need in instance.topology_needs:
-            self.needs.setdefault(need.job, []).append(need)
+        self.needs = instance.needs_of
         self._topology = instance.on(Rule.TOPOLOGY)
         self._slices = instance.on(Rule.SLICES)
         binpack = two_levels and scores.strategy is Strategy.E_BINPACK

@@ -24,9 +24,7 @@ class Movers:
     def __init__(self, state: State) -> None:
         self.state = state
         instance = state.instance
-        self._needs: dict[int, list[TopologyNeed]] = {}
-        for need in instance.topology_needs:
-            self._needs.setdefault(need.job, []).append(need)
+        self._needs = instance.needs_of
         self._free = freedom_of(instance)
         self._kept = room_of_the_gone(state)
         sliced = {need.job for need in instance.topology_needs if need.slice_level is not None}

@@ -16,7 +16,7 @@ from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer
 from kantopt.search.justify import drop, rightly
 from kantopt.search.kept_room import KeptRoom, LeftForGood
-from kantopt.search.order.units import group_needs
+from kantopt.search.order.units import close_jobs
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask, mask_of
@@ -93,7 +93,7 @@ class _Realisation:
         """Pods by node that are lifted and would come home."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
         """Job and nodes of those that go together, until a more important one is on one."""
-        self._tied = {need.job for need in group_needs(instance)}
+        self._tied = close_jobs(instance)
         """Jobs whose pods must be close."""
         self._left = LeftForGood()
         self._owed: dict[int, int] = {}

@@ -201,8 +201,8 @@ class Reasons:
 
     def _topology(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         role = self.instance.podsets[s].role
-        for need in self.instance.topology_needs:
-            if need.job != j or role not in need.roles:
+        for need in self.instance.needs_of.get(j, ()):
+            if role not in need.roles:
                 continue
             if need.required is not None and self.instance.on(Rule.TOPOLOGY):
                 found = self._domain(need, need.required, s, pods)

@@ -16,13 +16,12 @@ def first_alike(instance: Instance) -> tuple[int, ...]:
     Told alike are pending jobs of one pod set each, of one priority and queue, whose pods ask for
     the same and may go to the same nodes. Whom they must be near or far from is not looked at.
     """
-    close = {need.job for need in instance.topology_needs}
     first: dict[object, int] = {}
     found = []
     for job in instance.jobs:
         podset = instance.podsets[job.podsets[0]]
         kind: object = job.index
-        if len(job.podsets) == 1 and not podset.running and job.index not in close:
+        if len(job.podsets) == 1 and not podset.running and job.index not in instance.needs_of:
             kind = (
                 job.priority,
                 job.may_preempt,

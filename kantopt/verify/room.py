@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import DeviceNeed, Job, PodSet, TopologyNeed
+from kantopt.problem.job import DeviceNeed, Job, PodSet
 from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
@@ -113,7 +113,7 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
     podset = podsets[0]
     level = None
     if instance.on(Rule.TOPOLOGY):
-        for need in _needs(instance).get(j, ()):
+        for need in instance.needs_of.get(j, ()):
             if role not in need.roles or need.required is None:
                 continue
             # Members that run in several domains already may go on doing so.
@@ -142,15 +142,6 @@ def _best_region(
         ),
         default=0,
     )
-
-
-@lru_cache(maxsize=4)
-def _needs(instance: Instance) -> dict[int, list[TopologyNeed]]:
-    """Topology needs by job."""
-    found: dict[int, list[TopologyNeed]] = {}
-    for need in instance.topology_needs:
-        found.setdefault(need.job, []).append(need)
-    return found
 
 
 def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:

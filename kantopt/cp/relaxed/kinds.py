@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet, TopologyNeed
+from kantopt.problem.job import Job, PodSet
 from kantopt.verify.metrics.waiting import waits
 
 
@@ -72,9 +72,7 @@ class Kinds:
         self.instance = instance
         self.jobs: list[JobKind] = []
         self.pods: list[PodKind] = []
-        self._needs: dict[int, list[TopologyNeed]] = {}
-        for need in instance.topology_needs:
-            self._needs.setdefault(need.job, []).append(need)
+        self._needs = instance.needs_of
         self._free = freedom_of(instance)
         alike: dict[Hashable, list[int]] = {}
         for job in instance.jobs:

@@ -14,7 +14,6 @@ from kantopt.cp.relaxed.rows import Row, rows_of
 from kantopt.cp.variables import Terms, weighted, within
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
@@ -43,10 +42,8 @@ class Relaxation:
         """Tiers of how far gangs are spread."""
         self.excess = _standing_excess(instance, self.close)
         """Of jobs with pods that cannot move what they stand for in these tiers now."""
-        self.needs: dict[int, list[TopologyNeed]] = {}
+        self.needs = instance.needs_of
         """Wishes of each job to be close."""
-        for need in instance.topology_needs:
-            self.needs.setdefault(need.job, []).append(need)
         self.kinds = Kinds(instance, self._mark())
         self.standing = Loads.of(instance, instance.current)
         self.classes = Classes(

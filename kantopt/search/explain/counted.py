@@ -128,8 +128,8 @@ class CountedPuzzle(Puzzle):
             case Rule.GANG | Rule.REQUIRED:
                 yield rule, ("job", j)
             case Rule.TOPOLOGY:
-                for need in question.topology_needs:
-                    if need.job == j and need.required is not None:
+                for need in question.needs_of.get(j, ()):
+                    if need.required is not None:
                         yield rule, ("need", need.index)
             case Rule.QUOTA:
                 yield from ((rule, each) for each in self.counting.over_quota(self.counting.wanted))

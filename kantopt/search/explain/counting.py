@@ -39,7 +39,7 @@ def countable(question: Instance, j: int) -> bool:
     job = question.jobs[j]
     own = frozenset(job.podsets)
     wanted = wanted_pods(question, j)
-    needs = [need for need in question.topology_needs if need.job == j]
+    needs = question.needs_of.get(j, ())
     close = any(need.required is not None for need in needs)
     return (
         len(job.roles) == 1
@@ -75,15 +75,8 @@ class Counting:
             self._capacity[r] = np.array([value or 0 for value in values], dtype=np.int64)
         self.size = len(question.nodes)
         self.admitted = mask_of(self.size, self.podset.allowed)
-        level = next(
-            (
-                need.required
-                for need in question.topology_needs
-                if need.job == j and need.required is not None
-            ),
-            None,
-        )
-        self.level = level if question.on(Rule.TOPOLOGY) else None
+        needs = question.needs_of.get(j, ()) if question.on(Rule.TOPOLOGY) else ()
+        self.level = next((n.required for n in needs if n.required is not None), None)
 
     def pods(self, rules: Collection[Rule]) -> int:
         """Pods that must be placed at once under some rules."""

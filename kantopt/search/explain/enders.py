@@ -61,14 +61,8 @@ class _Ranking:
         self.shape, self.allowed = self.state.shape[s], self.state.allowed(s)
         self.apart = self.state.neighbours.concern(s)
         self.regions: list[Ints] = [np.arange(self.state.size, dtype=np.int64)]
-        level = next(
-            (
-                item.required
-                for item in question.topology_needs
-                if item.job == j and item.required is not None
-            ),
-            None,
-        )
+        needs = question.needs_of.get(j, ())
+        level = next((need.required for need in needs if need.required is not None), None)
         self.level, self.domains = level, Domains(question)
         if level is not None:
             domains = question.topology.domains[level]

@@ -186,8 +186,8 @@ class Survey:
     def _domains(self, s: int, wanted: int, room: Ints) -> list[tuple[tuple[Rule, str], Mask]]:
         """Reasons of topology with the nodes that they close, those with room among them."""
         podset, found = self.question.podsets[s], []
-        for need in self.question.topology_needs:
-            if need.job != podset.job or podset.role not in need.roles:
+        for need in self.question.needs_of.get(podset.job, ()):
+            if podset.role not in need.roles:
                 continue
             for level, rule in (
                 (need.required, Rule.TOPOLOGY),

@@ -32,11 +32,8 @@ def node_types(
     for s, pods in wanted.items():
         holds += room_for(empty, s, pods)
         room += room_for(now, s, pods)
-    levels = [
-        need.required
-        for need in question.topology_needs
-        if need.job == j and need.required is not None
-    ]
+    needs = question.needs_of.get(j, ())
+    levels = [need.required for need in needs if need.required is not None]
     nearby = room
     if levels:
         level, domains = levels[0], Domains(question)

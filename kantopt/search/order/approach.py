@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from kantopt.problem.cluster import Spot
-from kantopt.problem.difference import difference
+from kantopt.problem.difference import changed, difference
 from kantopt.problem.focus import with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -76,14 +75,7 @@ def _attempt(instance: Instance, placement: Placement) -> tuple[Run, list[Unit]]
 
 def after(instance: Instance, units: Iterable[Unit]) -> Placement:
     """Return where the pods are when units have been done."""
-    changes: dict[int, dict[Spot, int]] = {}
-    for change in (change for unit in units for change in unit.changes):
-        spots = changes.setdefault(change.podset, dict(instance.current.podsets[change.podset]))
-        if change.source is not None:
-            spots[change.source] -= change.pods
-        if change.target is not None:
-            spots[change.target] = spots.get(change.target, 0) + change.pods
-    return instance.current.replace(changes)
+    return changed(instance.current, (change for unit in units for change in unit.changes))
 
 
 def _reached(instance: Instance, run: Run) -> Approach:

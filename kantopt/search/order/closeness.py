@@ -12,7 +12,7 @@ from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
 from kantopt.search.neighbours import Neighbours
 from kantopt.search.order.company import Company
-from kantopt.search.order.units import Unit, group_needs
+from kantopt.search.order.units import Unit, close_jobs
 from kantopt.search.presolve import presolved
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.spread import spread_domains
@@ -207,7 +207,7 @@ def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> set[
 
 def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:
     """Jobs whose pods several units change in number, or in closeness, by unit."""
-    tied = {need.job for need in group_needs(instance)}
+    tied = close_jobs(instance)
     by_job: dict[int, list[Unit]] = {}
     for unit in units:
         for j in sorted({instance.podsets[change.podset].job for change in unit.changes}):

@@ -11,7 +11,6 @@ from random import Random
 from kantopt.problem.cluster import Spot
 from kantopt.problem.difference import Change, Difference, Kind
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.preemptors import preemptors_of
@@ -125,7 +124,7 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together,
     and so do those of a job that restarts as a whole.
     """
-    tied = {need.job for need in group_needs(instance)}
+    tied = close_jobs(instance)
     together: dict[tuple[str, int], list[Change]] = {}
     units: list[tuple[Change, ...]] = []
     for change in (*changes.evictions, *changes.moves, *changes.binds):
@@ -197,14 +196,14 @@ def may_step_aside(unit: Unit) -> bool:
     if unit.first or len(unit.changes) > 1 or unit.kind != "move":
         return False
     job = unit.instance.podsets[unit.changes[0].podset].job
-    return all(need.job != job for need in group_needs(unit.instance))
+    return job not in close_jobs(unit.instance)
 
 
-def group_needs(instance: Instance) -> list[TopologyNeed]:
-    """Topology needs that a rule insists on."""
-    return [
-        need
+def close_jobs(instance: Instance) -> set[int]:
+    """Jobs with topology needs that a rule insists on."""
+    return {
+        need.job
         for need in instance.topology_needs
         if (need.required is not None and instance.on(Rule.TOPOLOGY))
         or (need.slice_level is not None and instance.on(Rule.SLICES))
-    ]
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kantopt.problem.actions import Action, Wave
-from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import changed
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
@@ -34,12 +34,11 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
     A job that one wave changes is as before until then and as in the end from then on, which is
     what the judge of the whole plan looks at.
     """
-    needs: dict[int, list[TopologyNeed]] = {}
-    for need in instance.topology_needs:
-        needs.setdefault(need.job, []).append(need)
-    for j, waves in sorted(_changing(instance, order, needs).items()):
+    for j, waves in sorted(_changing(instance, order).items()):
         rules = [
-            rule for rule in _CHECKS if instance.on(rule) and (rule is Rule.GANG or j in needs)
+            rule
+            for rule in _CHECKS
+            if instance.on(rule) and (rule is Rule.GANG or j in instance.needs_of)
         ]
         found: dict[Violation, None] = {}
         for count, (before, after, p) in enumerate(_steps(instance, order, waves)):
@@ -61,9 +60,7 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
         yield from found
 
 
-def _changing(
-    instance: Instance, order: Order, needs: dict[int, list[TopologyNeed]]
-) -> dict[int, dict[int, list[Action]]]:
+def _changing(instance: Instance, order: Order) -> dict[int, dict[int, list[Action]]]:
     """By job: waves that change how many of its pods run or in which domains, if several do."""
     found: dict[int, dict[int, list[Action]]] = {}
     for p, wave in enumerate(order.waves):
@@ -72,7 +69,7 @@ def _changing(
             both = any(r.running is not None and r.pending is not None for r in job.roles)
             counts = job.is_gang or both
             if (action.kind != "move" and counts) or any(
-                _crosses(instance, action, need) for need in needs.get(job.index, ())
+                _crosses(instance, action, need) for need in instance.needs_of.get(job.index, ())
             ):
                 found.setdefault(job.index, {}).setdefault(p, []).append(action)
     return {j: waves for j, waves in found.items() if len(waves) > 1}
@@ -110,18 +107,10 @@ def _steps(
             after = done | 1 << p
             if after not in placements:
                 todo.append(after)
-                placements[after] = apply(before, [Wave(0, (), tuple(waves[p]))])
+                placements[after] = changed(before, waves[p])
             yield before, placements[after], p
 
 
 def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:
     """Return the placement after some waves."""
-    changes: dict[int, dict[Spot, int]] = {}
-    for wave in waves:
-        for action in wave.actions:
-            spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
-            if action.source is not None:
-                spots[action.source] = spots.get(action.source, 0) - action.pods
-            if action.target is not None:
-                spots[action.target] = spots.get(action.target, 0) + action.pods
-    return placement.replace(changes) if changes else placement
+    return changed(placement, (action for wave in waves for action in wave.actions))

@@ -169,9 +169,7 @@ class _Choices:
         self._whole = [self._goes_whole(group) for group in rows.groups]
         levels = instance.topology.levels
         depth = len(levels) if view.level == NODES else levels.index(view.level)
-        needs: dict[int, list[TopologyNeed]] = {}
-        for need in instance.topology_needs:
-            needs.setdefault(need.job, []).append(need)
+        needs = instance.needs_of
         self._least = [1] * len(rows.groups)
         self._by = [1] * len(rows.groups)
         for i, group in enumerate(rows.groups):

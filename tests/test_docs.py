@@ -37,6 +37,13 @@ OTHERS = (
 """Names with a slash that are no paths: an API version, annotations, a label, a scheduling gate."""
 
 
+def text_of(script: str) -> str:
+    """The text of a script, and of those whose options it takes over."""
+    text = (ROOT / script).read_text(encoding="utf-8")
+    shared = re.findall(r"from (scripts\.\w+) import parser_of", text)
+    return "".join([text, *(text_of(f"{name.replace('.', '/')}.py") for name in shared)])
+
+
 def lines_of(document: Path) -> Iterator[str]:
     """Lines, those that a backslash breaks put together, without comments of a shell."""
     text = document.read_text(encoding="utf-8").replace("\\\n", " ")
@@ -101,7 +108,7 @@ def test_every_option_that_a_document_gives_a_command_is_one_of_its_own(document
         for suite, rest in BENCH.findall(line):
             wrong += [(suite, o) for o in OPTION.findall(rest) if o not in options_of_bench()]
         for script, rest in SCRIPT.findall(line):
-            text = (ROOT / script).read_text(encoding="utf-8")
+            text = text_of(script)
             wrong += [(script, o) for o in OPTION.findall(rest) if f'"{o}"' not in text]
     assert not wrong
 

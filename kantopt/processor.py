@@ -27,11 +27,11 @@ class CpuUse:
 
     @property
     def starved(self) -> bool:
-        """Whether it got less than three fifths of the time that it would have used.
+        """Whether it got less than two thirds of the time that it would have used.
 
         As many busy processes beside it as there are processors leave it about half.
         """
-        return self.waited > max(self.ran * 2 / 3, _WORTH_SAYING)
+        return self.waited > max(self.ran / 2, _WORTH_SAYING)
 
     def __str__(self) -> str:
         return (

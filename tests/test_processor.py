@@ -13,8 +13,9 @@ import pytest
 from kantopt.processor import CpuUse, busy_use, starved_words
 
 
-def test_it_is_starved_that_had_less_than_three_fifths_of_what_it_would_have_used() -> None:
-    assert not CpuUse(6.0, 3.9).starved
+def test_it_is_starved_that_had_less_than_two_thirds_of_what_it_would_have_used() -> None:
+    assert not CpuUse(6.8, 3.2).starved
+    assert CpuUse(6.5, 3.5).starved
     assert CpuUse(5.0, 4.9).starved
     assert not CpuUse(0.0, 0.1).starved  # not worth a word
     assert not CpuUse().starved
@@ -32,7 +33,7 @@ def test_the_words_give_both_numbers() -> None:
 
 def test_words_are_said_of_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kantopt.processor.own_use", lambda: CpuUse(2.0, 0.0))
-    assert starved_words(CpuUse(1.0, 2.0)) == ()
+    assert starved_words(CpuUse(1.0, 1.5)) == ()
     (words,) = starved_words(CpuUse(1.0, 4.0))
     assert words.startswith("starved of CPU: ran 3.0 s and waited 4.0 s")
 

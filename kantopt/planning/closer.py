@@ -1,13 +1,15 @@
-"""Gangs of the best plan brought closer together, in the planner's process."""
+"""Plans of the exact search gone on from in the planner's process: completed, gangs closer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
-from kantopt.search.schedule import SQUEAKY_WHEEL
+from kantopt.search.schedule import EXCHANGE, SQUEAKY_WHEEL
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -40,3 +42,27 @@ def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = N
         regroup(best.searched, start, run.tiers, deadline, found, seed=seed, news=news)
         if process is None:
             return
+
+
+def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
+    """Let the fast path go on from each plan of an exact search, until that ends.
+
+    One made after counts of domains is right in some objectives and may leave out much below.
+    """
+    from kantopt.search.construct import construct
+    from kantopt.search.exchange import exchange
+
+    best, strategy = run.incumbent, DEFAULT_PORTFOLIO[0]
+    seen = best.placement
+    while process.open and not deadline.over() and not best.optimal:
+        process.wait(deadline, "news")
+        start = best.placement
+        if start is not seen and best.leaves_out():
+            more = construct(best.searched, deadline, strategy, relocate=True, start=start)
+            best.offer(more, strategy.value)
+            others = exchange(best.searched, best.placement, run.tiers, deadline)
+            best.offer(others, EXCHANGE.name)
+            if best.placement is not start:
+                process.offer(best.placement)
+                bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
+        seen = best.placement

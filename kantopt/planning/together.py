@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.closer import bring_closer
+from kantopt.planning.closer import bring_closer, complete
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
 from kantopt.planning.solver_process import NO_TIME, SolverProcess
@@ -66,8 +66,11 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             run.solver = None  # used up
             process.begin(task, incumbent)
             _get_ready_to_end(run)
-            if not (forbidden or deadline.deterministic or options.engine == "exact"):
+            helps = not (forbidden or deadline.deterministic or options.engine == "exact")
+            if helps:
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
+            if helps and not beside:
+                complete(run, deadline, process)
             while beside and process.open and not deadline.over() and not incumbent.optimal:
                 _chains(run, deadline, process)
                 process.wait(deadline, "news")

@@ -1,4 +1,4 @@
-"""Gangs come closer together beside an exact search, too: what is fast must not be the better."""
+"""The fast path goes on from plans of an exact search: what is fast must not be the better."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning import together
-from kantopt.planning.closer import bring_closer
+from kantopt.planning.closer import bring_closer, complete
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
@@ -44,6 +44,13 @@ class Process(SolverProcess):
             return None
         return self.news.pop()
 
+    @property
+    def open(self) -> bool:
+        return bool(self.news)
+
+    def wait(self, *_: object) -> None:
+        self.look()
+
     def offer(self, placement: Placement) -> None:
         self.told.append(placement)
 
@@ -63,6 +70,18 @@ def test_better_plans_of_the_exact_search_are_brought_closer_as_well() -> None:
     process = Process(run, both)
     bring_closer(run, run.deadline, process)
     assert not any(run.incumbent.values)
+
+
+def test_what_a_plan_of_the_exact_search_leaves_out_is_placed_where_there_is_room() -> None:
+    """It moves nobody, which counts more, but places nobody either: there is room all the same."""
+    jobs = [job("r", pods(cpu=4, on=["a"])), job("v", pods(cpu=4))]
+    nodes = [node("a", cpu=4), node("b", cpu=4)]
+    instance = question(nodes, jobs, objectives=["moves", "unplaced"])
+    run = run_from(instance, placed(instance, r=["b"], v=["a"]), Options())
+    process = Process(run, instance.current)
+    complete(run, run.deadline, process)
+    assert not any(run.incumbent.values)
+    assert process.told == [run.incumbent.placement]
 
 
 @pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])

@@ -13,7 +13,7 @@ from functools import cached_property
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.search.engine.technique import Tally
 from kantopt.search.known import Bound, Known
 from kantopt.search.presolve import presolved
@@ -131,6 +131,13 @@ class Incumbent:
     def done(self) -> bool:
         """Whether nothing is left to gain in any tier, as is known here or elsewhere."""
         return self.known.optimal(self.values) or self._enough(self.values)
+
+    def leaves_out(self) -> bool:
+        """Whether more may be placed by a plan that is no worse before that."""
+        for i, tier in enumerate(self.tiers):
+            if self.values[i] > self.floor(i):
+                return tier.metric is Metric.UNPLACED
+        return False
 
     def floor(self, tier: int) -> int:
         """Return a number below which no plan as good in the tiers above can go in a tier."""

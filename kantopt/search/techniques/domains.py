@@ -6,21 +6,12 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
-from kantopt.schema.model import Metric
 from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.search.techniques.relaxation import relax
-
-
-def _misses(desk: Desk) -> bool:
-    """Whether more may be placed by a plan that is no worse before that."""
-    for i, tier in enumerate(desk.tiers):
-        if desk.incumbent.values[i] > desk.incumbent.floor(i):
-            return tier.metric is Metric.UNPLACED
-    return False
 
 
 def divided(desk: Desk, deadline: Deadline) -> None:
@@ -49,7 +40,7 @@ def divided(desk: Desk, deadline: Deadline) -> None:
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
-        if desk.incumbent.placement is before is not completed and _misses(desk):
+        if desk.incumbent.placement is before is not completed and desk.incumbent.leaves_out():
             completed = before
             strategy = DEFAULT_PORTFOLIO[0]
             desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=before))

@@ -8,7 +8,7 @@ from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
-from kantopt.search.schedule import EXCHANGE, SQUEAKY_WHEEL
+from kantopt.search.schedule import EXCHANGE, RELOCATION, SQUEAKY_WHEEL
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
 if TYPE_CHECKING:
@@ -58,10 +58,12 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
         process.wait(deadline, "news")
         start = best.placement
         if start is not seen and best.leaves_out():
-            more = construct(best.searched, deadline, strategy, relocate=True, start=start)
+            relocate = best.tally.may(RELOCATION)
+            more = construct(best.searched, deadline, strategy, relocate=relocate, start=start)
             best.offer(more, strategy.value)
-            others = exchange(best.searched, best.placement, run.tiers, deadline)
-            best.offer(others, EXCHANGE.name)
+            if best.tally.may(EXCHANGE):
+                others = exchange(best.searched, best.placement, run.tiers, deadline)
+                best.offer(others, EXCHANGE.name)
             if best.placement is not start:
                 process.offer(best.placement)
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)

@@ -72,16 +72,30 @@ def test_better_plans_of_the_exact_search_are_brought_closer_as_well() -> None:
     assert not any(run.incumbent.values)
 
 
-def test_what_a_plan_of_the_exact_search_leaves_out_is_placed_where_there_is_room() -> None:
-    """It moves nobody, which counts more, but places nobody either: there is room all the same."""
+def completed(options: Options) -> tuple[Run, Process]:
+    """A run whose exact search moves nobody, which counts more, but places nobody either."""
     jobs = [job("r", pods(cpu=4, on=["a"])), job("v", pods(cpu=4))]
     nodes = [node("a", cpu=4), node("b", cpu=4)]
     instance = question(nodes, jobs, objectives=["moves", "unplaced"])
-    run = run_from(instance, placed(instance, r=["b"], v=["a"]), Options())
+    run = run_from(instance, placed(instance, r=["b"], v=["a"]), options)
     process = Process(run, instance.current)
     complete(run, run.deadline, process)
+    return run, process
+
+
+def test_what_a_plan_of_the_exact_search_leaves_out_is_placed_where_there_is_room() -> None:
+    run, process = completed(Options())
     assert not any(run.incumbent.values)
     assert process.told == [run.incumbent.placement]
+
+
+@pytest.mark.parametrize("left_out", [(), ("exchange", "relocation")])
+def test_techniques_that_complete_a_plan_are_counted_and_may_be_left_out(
+    left_out: tuple[str, ...],
+) -> None:
+    run, _ = completed(Options(without=left_out))
+    for name in ("exchange", "relocation"):
+        assert run.incumbent.tally.of(name).runs == (name not in left_out), name
 
 
 @pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])

@@ -274,6 +274,8 @@ class JobsReader:
         role = piece.id if "+" in piece.id else "main"
         if number:
             role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"
+        closing = around.reservations.closing(record, "" if hosts else piece.id) - {*hosts}
+        never = never if piece.chosen else (*never, *closing)
         features, eligible = self._eligible(piece, only, never, lone=(of or shape.count) == 1)
         refs = tuple(
             PodRef(

@@ -61,6 +61,8 @@ _JOB_TIMES = {
     "StartTime": "start_time",
     "LastSchedEval": "last_sched_evaluation",
 }
+_JOB_LIMITS = {"TimeLimit": "time_limit", "TimeMin": "time_minimum"}
+"""In minutes."""
 _NODE: Names = {
     "NodeName": ("name",),
     "CPUTot": ("cpus",),
@@ -161,8 +163,15 @@ def _times(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
     return {key: text for key, text in found.items() if text not in ("", "0")}
 
 
+def _limits(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return limits of time in seconds, or that there is none."""
+    found = _times(item, _JOB_LIMITS)
+    return {key: str(60 * int(text)) if text.isdecimal() else text for key, text in found.items()}
+
+
 def _job(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     fields = _named(item, _JOB) | _times(item, _JOB_TIMES)
+    fields |= _limits(item)
     fields["Requeue"] = _plain(item.get("requeue", True))
     fields["BatchFlag"] = _plain(item.get("batch_flag", True))
     fields["Contiguous"] = _plain(item.get("contiguous"))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from kantopt.formats.objects import Notes
+from kantopt.formats.slurm.identity import owner_of, user_of
 from kantopt.formats.slurm.names import RESERVATION
-from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.records import ENDLESS, Record
 from kantopt.schema.base import Toleration
 from kantopt.schema.snapshot import Node, Taint
 
 
 class Reservations:
-    """Those that hold whole nodes at the moment of the snapshot; the others are counted.
+    """Those that hold whole nodes at the moment of the snapshot, or later; the others are counted.
 
     Parameters
     ----------
@@ -26,7 +28,11 @@ class Reservations:
     """
 
     def __init__(self, records: Iterable[Record], moment: str | None, notes: Notes) -> None:
+        self._moment = moment
+        self._notes = notes
         self._active: dict[str, Record] = {}
+        self._coming: dict[str, tuple[str, Record, frozenset[str]]] = {}
+        """When they begin, and on which nodes."""
         self._names_of: dict[str, list[str]] = {}
         self._known: set[str] = set()
         for record in records:
@@ -36,10 +42,12 @@ class Reservations:
             inactive = record.text("State").upper() == "INACTIVE"
             if moment is not None and start is not None and end is not None:
                 inactive = not start <= moment < end
+            hosts = record.hosts("Nodes")
             if inactive:
                 notes.add("reservations for another time hold nothing now", name)
+                if hosts and moment is not None and start is not None and moment < start:
+                    self._coming[name] = start, record, frozenset(hosts)
                 continue
-            hosts = record.hosts("Nodes")
             if not hosts:
                 notes.add("reservations of no whole nodes (licences, cores) hold nothing", name)
                 continue
@@ -67,18 +75,57 @@ class Reservations:
         """Whether jobs of a reservation may run now."""
         return name in self._active or name not in self._known
 
+    def closing(self, record: Record, waits: str) -> set[str]:
+        """Return nodes that others have reserved from when a job that starts now might still run.
+
+        Slurm starts it on none of these. Where no limit of time is told it is taken to end soon.
+
+        Parameters
+        ----------
+        record
+            The job.
+        waits
+            What to call it in a note; empty: it runs, and none is needed.
+        """
+        if _overlaps(self._active.get(record.text("Reservation"))):
+            return set()
+        closed: set[str] = set()
+        for name, (start, reservation, hosts) in self._coming.items():
+            mine = _draws(reservation, user_of(record), owner_of(record))
+            if mine or not self._lasts(record, start):
+                continue
+            closed |= hosts
+            if waits:
+                text = "reservations that begin before a job on their nodes would end"
+                self._notes.add(text, f"{name}, {waits}")
+        return closed
+
+    def _lasts(self, record: Record, until: str) -> bool:
+        """Whether a job that starts now might still run then."""
+        key = "TimeMin" if record.text("TimeMin") else "TimeLimit"
+        seconds = record.seconds(key)
+        if self._moment is None or seconds is None:
+            return record.text(key) in ENDLESS
+        ahead = datetime.fromisoformat(until) - datetime.fromisoformat(self._moment)
+        return ahead.total_seconds() < seconds
+
     def tolerated(self, asked: Sequence[str], user: str, account: str) -> tuple[Toleration, ...]:
         """Return what a job tolerates: the reservations it asks for, and magnetic ones."""
-        drawn = [
-            name
-            for name, record in self._active.items()
-            if "MAGNETIC" in record.flags("Flags") and _may_use(record, user, account)
-        ]
+        drawn = [name for name, record in self._active.items() if _draws(record, user, account)]
         names = dict.fromkeys([*asked, *drawn])
         return tuple(
             Toleration(key=f"{RESERVATION}{name}", operator="Exists", effect="NoSchedule")
             for name in names
         )
+
+
+def _draws(record: Record, user: str, account: str) -> bool:
+    return "MAGNETIC" in record.flags("Flags") and _may_use(record, user, account)
+
+
+def _overlaps(record: Record | None) -> bool:
+    """Whether its jobs run on in spite of other reservations of its nodes."""
+    return record is not None and bool(record.flags("Flags") & {"MAINT", "OVERLAP"})
 
 
 def _may_use(record: Record, user: str, account: str) -> bool:

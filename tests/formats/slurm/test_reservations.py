@@ -1,0 +1,110 @@
+"""Reservations: who may go to their nodes while they last, and who before they begin."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kantopt.api import plan
+from kantopt.formats.imported import Imported
+from kantopt.formats.slurm.cluster import import_slurm
+from kantopt.planning.question import question_of
+from kantopt.schema.files import parse_documents
+from kantopt.verify.rules import check
+from tests.questions import model
+
+NODES = "".join(
+    f"NodeName=n{i} CPUTot=8 RealMemory=8000 State=IDLE Partitions=main "
+    "LastBusyTime=2026-09-01T03:00:00\n"
+    for i in (1, 2)
+)
+ASKED = "Partition=main NumNodes=1 NumCPUs=8 NumTasks=1 CPUs/Task=8 MinMemoryNode=1G UserId=eve(1)"
+
+
+def reservation(nodes: str = "n1", fields: str = "Flags=MAINT", start: str = "04:00:00") -> str:
+    times = f"StartTime=2026-09-01T{start} EndTime=2026-09-01T08:00:00"
+    return f"ReservationName=disks {times} Nodes={nodes} State=INACTIVE {fields}\n"
+
+
+def waits(limit: str, fields: str = "") -> str:
+    return (
+        f"JobId=7 JobState=PENDING Reason=Resources Requeue=1 TimeLimit={limit} {ASKED} {fields}\n"
+    )
+
+
+def imported(*records: str) -> Imported:
+    return import_slurm(parse_documents((NODES + "".join(records)).encode(), "dump.txt"))
+
+
+def places(read: Imported) -> set[str]:
+    made = plan(read.snapshot, read.pending, engine="fast")
+    return {each.node for each in made.assignments if each.job.endswith("/7")}
+
+
+@pytest.mark.parametrize("limit", ["01:00:01", "1-00:00:00", "UNLIMITED", "Partition_Limit"])
+def test_who_would_still_run_when_a_reservation_begins_goes_to_none_of_its_nodes(
+    limit: str,
+) -> None:
+    read = imported(reservation(), waits(limit))
+    assert places(read) == {"n2"}
+    assert any("would end: 1 (disks, 7)" in line for line in read.notes), read.notes
+    assert places(imported(reservation("n[1-2]"), waits(limit))) == set()
+
+
+@pytest.mark.parametrize("limit", ["01:00:00", "59:00", "(null)"])
+def test_who_ends_before_a_reservation_begins_goes_to_its_nodes(limit: str) -> None:
+    read = imported(reservation("n[1-2]"), waits(limit))
+    assert len(places(read)) == 1
+    assert not any("would end" in line for line in read.notes)
+
+
+def test_the_least_time_that_a_job_takes_counts() -> None:
+    assert places(imported(reservation("n[1-2]"), waits("02:00:00", "TimeMin=30:00")))
+
+
+def test_who_may_use_a_reservation_goes_to_its_nodes_before_it_begins() -> None:
+    drawn = reservation("n[1-2]", "Flags=MAGNETIC Users=eve,bob")
+    assert places(imported(drawn, waits("UNLIMITED")))
+    others = reservation("n[1-2]", "Flags=MAGNETIC Users=bob")
+    assert not places(imported(others, waits("UNLIMITED")))
+
+
+def test_reservations_that_are_over_close_nothing() -> None:
+    over = reservation("n[1-2]", start="01:00:00").replace("T08:", "T02:")
+    assert places(imported(over, waits("UNLIMITED")))
+
+
+def test_who_runs_stays_where_it_is_and_moves_to_no_node_that_is_reserved_before_its_end() -> None:
+    runs = (
+        f"JobId=7 JobState=RUNNING NodeList=n1 Requeue=1 BatchFlag=1 TimeLimit=UNLIMITED {ASKED}\n"
+        "  Nodes=n1 CPU_IDs=0-7 Mem=1024 GRES=\n"
+    )
+    text = NODES + reservation("n[1-2]") + runs
+    instance = question_of(parse_documents(text.encode(), "dump.txt")).instance(model("moves"))
+    assert not check(instance, instance.current)
+    (job,) = imported(reservation("n[1-2]"), runs).snapshot.jobs
+    assert [e.values for t in job.pod_sets[0].node_affinity for e in t.match_fields] == [("n2",)]
+
+
+def test_limits_of_time_are_read_from_json_in_minutes() -> None:
+    job: dict[str, Any] = {
+        "job_id": 7,
+        "job_state": ["PENDING"],
+        "state_reason": "Resources",
+        "partition": "main",
+        "node_count": {"set": True, "number": 1},
+        "cpus": {"set": True, "number": 8},
+        "tasks": {"set": True, "number": 1},
+        "memory_per_node": {"set": True, "number": 1024},
+        "time_minimum": {"set": True, "infinite": False, "number": 0},
+    }
+    endless = {"set": True, "infinite": True, "number": 0}
+    for limit, where in ((61, {"n2"}), (60, {"n1", "n2"}), (endless, {"n2"})):
+        job["time_limit"] = limit
+        raws = parse_documents((NODES + reservation()).encode(), "dump.txt")
+        raws += parse_documents(json.dumps({"jobs": [job]}).encode(), "jobs.json")
+        read = import_slurm(raws)
+        assert places(read) <= where
+        assert any("would end" in line for line in read.notes) == (where == {"n2"})

@@ -109,7 +109,9 @@ class _Import:
             notes.add(
                 "partitions that let jobs share CPUs (OverSubscribe): all count in full", name
             )
-        reservations = Reservations(records.of("ReservationName"), moment, notes)
+        reservations = Reservations(
+            records.of("ReservationName"), moment, records.of("NodeName"), notes
+        )
         closed = reservations.held
         nodes = [
             reservations.onto(levels.onto(read_node(record, partitions, closed, notes)))

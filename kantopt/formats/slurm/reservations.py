@@ -23,17 +23,28 @@ class Reservations:
     moment
         When the snapshot was taken; ``None``: nobody knows, and all that are not said to be
         inactive hold their nodes.
+    nodes
+        Records of the nodes.
     notes
         Where to count what is left out.
     """
 
-    def __init__(self, records: Iterable[Record], moment: str | None, notes: Notes) -> None:
+    def __init__(
+        self,
+        records: Iterable[Record],
+        moment: str | None,
+        nodes: Iterable[Record],
+        notes: Notes,
+    ) -> None:
+        cores = {node.name: _cores(node) for node in nodes}
         self._moment = moment
         self._notes = notes
         self._active: dict[str, Record] = {}
         self._coming: dict[str, tuple[str, Record, frozenset[str]]] = {}
         """When they begin, and on which nodes."""
         self._names_of: dict[str, list[str]] = {}
+        self._of_cores: set[str] = set()
+        """Leave some of their nodes to others."""
         self._known: set[str] = set()
         for record in records:
             name = record.name
@@ -43,10 +54,15 @@ class Reservations:
             if moment is not None and start is not None and end is not None:
                 inactive = not start <= moment < end
             hosts = record.hosts("Nodes")
+            count = record.number("CoreCnt")
+            if hosts and 0 < count < sum(cores.get(host, 0) for host in hosts):
+                notes.add("reservations of some cores close no node to others", name)
+                self._of_cores.add(name)
             if inactive:
                 notes.add("reservations for another time hold nothing now", name)
-                if hosts and moment is not None and start is not None and moment < start:
-                    self._coming[name] = start, record, frozenset(hosts)
+                if moment is not None and start is not None and moment < start:
+                    whole = [] if name in self._of_cores else hosts
+                    self._coming[name] = start, record, frozenset(whole)
                 continue
             if not hosts:
                 notes.add("reservations of no whole nodes (licences, cores) hold nothing", name)
@@ -57,7 +73,7 @@ class Reservations:
 
     @property
     def held(self) -> frozenset[str]:
-        """Names of the nodes that an active reservation holds."""
+        """Names of the nodes that an active reservation holds, or some cores of which."""
         return frozenset(self._names_of)
 
     def onto(self, node: Node) -> Node:
@@ -66,7 +82,11 @@ class Reservations:
         if not names:
             return node
         labels = {f"{RESERVATION}{name}": "true" for name in names}
-        taints = tuple(Taint(key=f"{RESERVATION}{name}", effect="NoSchedule") for name in names)
+        taints = tuple(
+            Taint(key=f"{RESERVATION}{name}", effect="NoSchedule")
+            for name in names
+            if name not in self._of_cores
+        )
         return node.model_copy(
             update={"labels": {**node.labels, **labels}, "taints": (*node.taints, *taints)}
         )
@@ -92,7 +112,7 @@ class Reservations:
         closed: set[str] = set()
         for name, (start, reservation, hosts) in self._coming.items():
             mine = _draws(reservation, user_of(record), owner_of(record))
-            if mine or not self._lasts(record, start):
+            if mine or not hosts or not self._lasts(record, start):
                 continue
             closed |= hosts
             if waits:
@@ -117,6 +137,11 @@ class Reservations:
             Toleration(key=f"{RESERVATION}{name}", operator="Exists", effect="NoSchedule")
             for name in names
         )
+
+
+def _cores(node: Record) -> int:
+    cpus = node.number("CPUEfctv") or node.number("CPUTot")
+    return cpus // max(1, node.number("ThreadsPerCore", 1))
 
 
 def _draws(record: Record, user: str, account: str) -> bool:

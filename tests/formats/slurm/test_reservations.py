@@ -108,3 +108,25 @@ def test_limits_of_time_are_read_from_json_in_minutes() -> None:
         read = import_slurm(raws)
         assert places(read) <= where
         assert any("would end" in line for line in read.notes) == (where == {"n2"})
+
+
+def test_reservations_of_some_cores_close_no_node_and_are_told() -> None:
+    for times in ("StartTime=2026-09-01T02:00:00", "StartTime=2026-09-01T04:00:00"):
+        some = f"ReservationName=few {times} EndTime=2026-09-01T08:00:00 Nodes=n[1-2] "
+        read = imported(some + "NodeCnt=2 CoreCnt=8 Flags=\n", waits("UNLIMITED"))
+        assert len(places(read)) == 1
+        assert any("cores" in line and "few" in line for line in read.notes)
+        whole = imported(some + "NodeCnt=2 CoreCnt=16 Flags=\n", waits("UNLIMITED"))
+        assert not places(whole)
+    for name in ("few", "other"):
+        some = "ReservationName=few Nodes=n1 NodeCnt=1 CoreCnt=2 State=ACTIVE\n"
+        read = imported(some, waits("UNLIMITED", f"Reservation={name}"))
+        assert places(read) == ({"n1"} if name == "few" else set())
+
+
+def test_cores_are_counted_by_the_threads_of_their_node() -> None:
+    nodes = NODES.replace("CPUTot=8", "CPUTot=8 CPUEfctv=6 ThreadsPerCore=2")
+    for cores, closed in ((3, True), (2, False)):
+        text = f"ReservationName=r Nodes=n1 NodeCnt=1 CoreCnt={cores} State=ACTIVE\n"
+        read = import_slurm(parse_documents((nodes + text).encode(), "dump.txt"))
+        assert [bool(node.taints) for node in read.snapshot.nodes] == [closed, False]

@@ -122,6 +122,15 @@ def test_own_sizes_take_the_place_of_published_ones() -> None:
     assert "sizes: as asked for" in trace.notes
 
 
+def test_own_sizes_that_are_larger_than_the_cluster_are_told_or_refused() -> None:
+    sizes = Sizes((8, 4096), (3.0, 1.0))
+    trace = drawn(Load(KALOS, load=0.5, jobs=50, sizes=sizes))
+    assert {gpus_in(job) for job in trace.jobs} == {8}
+    assert any("as asked for, without the 25.00% of more than" in note for note in trace.notes)
+    with pytest.raises(UsageError, match="found 4096 GPUs at least, expected some of at most"):
+        drawn(Load(KALOS, load=0.5, jobs=50, sizes=Sizes((4096,), (1.0,))))
+
+
 def test_a_trace_of_more_than_a_million_jobs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_JOBS == 1_000_000
     monkeypatch.setattr("kantopt.simulate.workload.generate.MOST_JOBS", 100)

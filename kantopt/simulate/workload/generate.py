@@ -85,9 +85,15 @@ def draw_trace(asked: Load, gpus: Gpus, nodes: Sequence[str], name: str, seed: i
     Raises
     ------
     UsageError
-        If it would have more than a million jobs.
+        If all jobs would be larger than the cluster, or they were more than a million.
     """
-    sizes = (asked.sizes or asked.profile.sizes()).from_gpus(1, gpus.total)
+    whole = asked.sizes or asked.profile.sizes()
+    if min(whole.gpus) > gpus.total:
+        found = f"{min(whole.gpus)} GPUs at least"
+        raise UsageError(
+            f"--size: found {found}, expected some of at most {gpus.total}, all there are"
+        )
+    sizes = whole.from_gpus(1, gpus.total)
     drawn, factor = _jobs(asked, sizes, gpus, seed)
     seconds = [max(1, round(job.seconds * factor)) for job in drawn]
     work = sum(job.gpus * length for job, length in zip(drawn, seconds, strict=True))
@@ -215,12 +221,10 @@ def _notes(
         f"({gpus.total} GPUs x {span} s), {len(drawn)} jobs",
         f"arrivals: {asked.arrivals}; jobs that come late end after the span of {span} s",
     ]
-    if asked.sizes is not None:
-        notes.append("sizes: as asked for")
-    else:
-        above = asked.profile.sizes().share_above(gpus.total)
-        left_out = f", without the {above:.2%} of more than {gpus.total} GPUs" if above else ""
-        notes.append(f"sizes: GPUs per job of {asked.profile.name}{left_out}")
+    above = (asked.sizes or asked.profile.sizes()).share_above(gpus.total)
+    left_out = f", without the {above:.2%} of more than {gpus.total} GPUs" if above else ""
+    whose = f"GPUs per job of {asked.profile.name}" if asked.sizes is None else "as asked for"
+    notes.append(f"sizes: {whose}{left_out}")
     if factor != 1.0:
         notes.append(f"run times are scaled by {factor:.4f} to meet the load asked for")
     if asked.inference:

@@ -9,7 +9,7 @@ import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import complain, emit
-from kantopt.errors import CannotCreateError, said_of
+from kantopt.errors import CannotCreateError
 
 FILES = {"snapshot.yaml": "cluster.yaml", "jobs.yaml": "jobs.yaml"}
 """What is copied, under which name."""
@@ -32,16 +32,13 @@ def init(
     """
     from kantopt.clock import utc_now
     from kantopt.schema.extends import shipped_folder
-    from kantopt.schema.writing import write_atomic
+    from kantopt.schema.writing import make_folder, write_atomic
 
     paths = {name: os.path.join(folder, target) for name, target in FILES.items()}
     for path in paths.values():
         if os.path.lexists(path):
             raise CannotCreateError(f"{path}: cannot be written: it is there already")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise CannotCreateError(f"{folder}: cannot be made: {said_of(error)}") from None
+    make_folder(folder)
     since = utc_now() - _TAKEN
     for name, path in paths.items():
         lines = (shipped_folder("instances/quickstart") / name).read_text("utf-8").splitlines(True)

@@ -173,12 +173,16 @@ def simulate(
         raise UsageError("--resume: found no file to go on from, expected --checkpoint FILE")
     for folder in (tables, pictures):
         _check_folder(folder)
-    axes = axes_of(sweep, add_nodes, leaves, scale_load, ray, pictures)
+    axes = axes_of(
+        *(sweep, add_nodes, leaves, scale_load, ray),
+        {"--pictures": pictures, "--checkpoint": checkpoint},
+    )
     how = opt.import_as(gated, None, topology, assume=assume, model=model)
     deadline = Deadline(None)
     progress = Progress(verbose=verbose, quiet=quiet, form=log_format)
     with stop_on_signals(deadline), progress:
         progress.reach("reading")
+        from kantopt.schema.writing import make_folder
         from kantopt.simulate.asked import read_asked
         from kantopt.simulate.checkpoints import Checkpoints
         from kantopt.simulate.figures import figures_of
@@ -187,8 +191,10 @@ def simulate(
         from kantopt.simulate.runs import simulate as simulated
 
         asked = read_asked(files, policy, model, how)
+        for folder in filter(None, (tables, pictures)):
+            make_folder(folder)  # not after all the work
         if axes is not None:
-            grid_how = How(_ms(until), verify_every)
+            grid_how = How(_ms(until), verify_every, seed)
             cells = run_sweep(
                 asked, grid_how, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
             )
@@ -266,6 +272,5 @@ def _write_folders(
         from kantopt.report.simulation_pictures import simulation_pictures
         from kantopt.schema.writing import write_atomic
 
-        os.makedirs(pictures, exist_ok=True)
         for name, text in simulation_pictures(simulation).items():
             write_atomic(os.path.join(pictures, name), text.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from kantopt.simulate.runs import How
 
 MOST_NODES, MOST_LOAD = 100_000, 100
+_ALONE = {
+    "--pictures": "of which there are tables only (--tables)",
+    "--checkpoint": "of which nothing is saved before all cells are done",
+}
+"""Options that go with no sweep, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +44,19 @@ def axes_of(
     leaves: Literal["new", "existing"],
     scale_load: str | None,
     ray: str | None,
-    pictures: str | None,
+    others: Mapping[str, str | None],
 ) -> Axes | None:
     """Read the axes; ``None`` if no sweep is asked for.
+
+    Parameters
+    ----------
+    others
+        Options that a sweep has nothing for, by name.
 
     Raises
     ------
     UsageError
-        If one cannot be read, or is given without a sweep.
+        If one cannot be read, is given without a sweep, or another is given with one.
     """
     given = (("--add-nodes", add_nodes), ("--scale-load", scale_load), ("--ray", ray))
     for option, value in given:
@@ -53,8 +64,9 @@ def axes_of(
             raise UsageError(f"{option}: found no --sweep, expected it beside")
     if not sweep:
         return None
-    if pictures is not None:
-        raise UsageError("--pictures: found --sweep, of which there are tables only (--tables)")
+    for option, value in others.items():
+        if value is not None:
+            raise UsageError(f"{option}: found --sweep, {_ALONE[option]}")
     like, nodes = _nodes(add_nodes)
     return Axes(like, nodes, leaves, _loads(scale_load), ray)
 
@@ -136,8 +148,8 @@ def write_sweep(sweep: Sweep, shown: Shown, tables: str | None) -> None:
     """Write a sweep as it was asked for, and its table of values as CSV."""
     shown.answer(sweep)
     if tables is not None:
-        from kantopt.schema.writing import write_atomic
+        from kantopt.schema.writing import make_folder, write_atomic
         from kantopt.simulate.sweep.merged import sweep_csv
 
-        os.makedirs(tables, exist_ok=True)
+        make_folder(tables)
         write_atomic(os.path.join(tables, "sweep.csv"), sweep_csv(sweep))

@@ -365,7 +365,8 @@ def _single(
     if not snapshots:
         kinds = sorted({str(raw.data.get("kind")) for raw in raws}) or ["nothing"]
         expected = "a ClusterSnapshot, Kubernetes objects or what Slurm prints among the files"
-        problems.append(Problem(raws[0].file if raws else "", "", ", ".join(kinds), expected))
+        file = raws[0].file if raws else "the files"
+        problems.append(Problem(file, "", ", ".join(kinds), expected))
     for raw, doc in pairs:
         for other, user in (
             (Certificate, "`kantopt verify --certificate` judges it"),

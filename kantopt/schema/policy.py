@@ -7,6 +7,8 @@ from pydantic import Field
 from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount
 from kantopt.schema.zone import StrategyName, Zone
 
+_CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9]"
+
 
 class Queueing(Part):
     """Which waiting job is looked at first, and who may pass it."""
@@ -97,7 +99,7 @@ class Defragmentation(Part):
     moves: Count = Field(default=50, description="most pods moved in a round")
     window: str | None = Field(
         default=None,
-        pattern=r"^[0-9]{2}:[0-9]{2}-[0-9]{2}:[0-9]{2}$",
+        pattern=rf"^{_CLOCK}-({_CLOCK}|24:00)$",
         description="hours of the day in which it may be done, from midnight at the start of the "
         "trace, as 22:00-06:00; default: always",
     )

@@ -15,6 +15,20 @@ _OLD_SECONDS = 3600
 _FAILED_DISK = {errno.ENOSPC, errno.EIO, errno.EDQUOT}
 
 
+def make_folder(path: str) -> None:
+    """Make a folder, and those it is in, unless it is there.
+
+    Raises
+    ------
+    CannotCreateError
+        If it cannot be made.
+    """
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise CannotCreateError(f"{path}: cannot be made: {said_of(error)}") from None
+
+
 def write_atomic(path: str, data: bytes) -> None:
     """Write a file by rename, so that no reader ever sees a part of it.
 

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
-from kantopt.errors import CannotCreateError, said_of
 from kantopt.schema.simulation import Simulation
-from kantopt.schema.writing import write_atomic
+from kantopt.schema.writing import make_folder, write_atomic
 from kantopt.simulate.history import History, JobRecord, Sample, Stay
 
 _RUN = ("policy", "trace")
@@ -40,10 +39,7 @@ def write_tables(folder: str, histories: Sequence[History], simulation: Simulati
     WriteError
         If the disk is full or fails.
     """
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise CannotCreateError(f"{folder}: cannot be made: {said_of(error)}") from None
+    make_folder(folder)
     tables: tuple[tuple[str, Sequence[str], Iterable[Sequence[object]]], ...] = (
         ("jobs.csv", (*_RUN, *_names(JobRecord)), _jobs(histories)),
         ("stays.csv", (*_RUN, *_names(Stay)), _stays(histories)),

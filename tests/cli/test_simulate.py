@@ -14,8 +14,10 @@ import jsonschema
 import pytest
 import yaml
 
+from kantopt.errors import UsageError
 from kantopt.schema.policies import policies_folder, shipped_policies
 from kantopt.schema.published import published_schema
+from kantopt.simulate.runs import How
 from tests.cli.conftest import Cli, finish, start
 
 TRACE = """\
@@ -153,12 +155,53 @@ def test_a_sweep_is_a_table_a_document_lines_and_csv(cli: Cli) -> None:
         (("--add-nodes", "gpu-0x1:1"), "did you mean gpu-001?"),
         (("--scale-load", "1,0"), '--scale-load: found "0", expected factors above 0'),
         (("--pictures", "there"), "--pictures: found --sweep, of which there are tables only"),
+        (("--checkpoint", "kept"), "--checkpoint: found --sweep, of which nothing is saved"),
     ],
 )
 def test_a_grid_that_cannot_be_is_said(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
     done = cli(*SWEEP, *arguments)
     assert (done.code, done.out) == (64, "")
     assert message in done.err
+
+
+def test_the_seed_of_the_planner_is_that_of_all_cells(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = []
+
+    def seen(asked: object, how: How, *rest: object) -> None:
+        seeds.append(how.seed)
+        raise UsageError("seen")
+
+    monkeypatch.setattr("kantopt.cli.simulate.run_sweep", seen)
+    cli(*SWEEP, "--seed", "7")
+    assert seeds == [7]
+
+
+@pytest.mark.parametrize("option", ["--tables", "--pictures"])
+def test_a_folder_that_cannot_be_made_is_said_before_the_simulation(cli: Cli, option: str) -> None:
+    done = cli("simulate", "snap.yaml", "trace.yaml", "--policy", "fifo", option, "snap.yaml/in")
+    assert (done.code, done.out) == (73, "")
+    assert "snap.yaml/in: cannot be made: not a directory" in done.err
+
+
+@pytest.mark.parametrize("window", ["25:00-06:00", "22:60-06:00", "22:00-24:01"])
+def test_hours_that_no_day_has_are_refused(cli: Cli, window: str) -> None:
+    own = {
+        "apiVersion": "kantopt/v1alpha1",
+        "kind": "Policy",
+        "defragmentation": {"window": window},
+    }
+    Path("own.yaml").write_text(yaml.safe_dump(own))
+    done = cli("simulate", "snap.yaml", "trace.yaml", "--policy", "own.yaml")
+    assert done.code == 65
+    assert f'defragmentation.window: found "{window}"' in done.err
+
+
+def test_without_a_cluster_that_is_said_of_the_files(cli: Cli) -> None:
+    done = cli("simulate", "trace.yaml", "--policy", "fifo")
+    assert done.code == 65
+    assert "error: the files: found nothing, expected a ClusterSnapshot" in done.err
 
 
 def test_axes_without_a_sweep_are_refused(cli: Cli) -> None:

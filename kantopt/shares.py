@@ -11,7 +11,7 @@ from __future__ import annotations
 
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
-FEW_ACTIONS, WRITING_ACTION = 200, 0.0005
+FEW_ACTIONS, WRITING_ACTION = 200, 0.0002
 """Pods that a small plan binds, evicts or moves; seconds for each more."""
 NAMING_A_VICTIM, NAMING_VICTIMS = 0.02, 5.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
@@ -29,7 +29,7 @@ LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
 RETURNING = 0.05
 """To bring a plan nearer to that of the run before: once a first one is there, and at last."""
-STRATEGIES = 1 / 3
+STRATEGIES = 1 / 6
 """For strategies after the first."""
 RECREATE = 1 / 3
 """For placing more pods around the best of them."""

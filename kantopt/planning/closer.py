@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
@@ -20,28 +19,32 @@ def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = N
 
     Beside an exact search this begins anew with each better plan that comes from there.
     """
+    while _regroup(run, deadline, process):
+        pass
+
+
+def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> bool:
+    """Bring gangs of the best plan closer; say whether a better one from elsewhere ended that."""
     from kantopt.search.techniques.squeaky_wheel import regroup, spread_tiers
 
-    best = run.incumbent
-    spread = spread_tiers(run.tiers)
-    start: Placement | None = None
-    while start is not best.placement and not (best.missing or best.optimal or deadline.cuts()):
-        if not any(best.values[i] for i in spread) or not best.tally.may(SQUEAKY_WHEEL):
-            return
-        start = best.placement
+    best, news = run.incumbent, False
+    wide = any(best.values[i] for i in spread_tiers(run.tiers))
+    if not wide or best.missing or deadline.cuts() or not best.tally.may(SQUEAKY_WHEEL):
+        return False
 
-        def found(placement: Placement) -> bool:
-            if best.offer(placement, SQUEAKY_WHEEL.name) and process is not None:
-                process.offer(placement)
-            return best.fault is None
+    def found(placement: Placement) -> bool:
+        if best.offer(placement, SQUEAKY_WHEEL.name) and process is not None:
+            process.offer(placement)
+        return best.fault is None
 
-        def news() -> bool:
-            return process is not None and (process.look() is not None or best.optimal)
+    def ended() -> bool:
+        nonlocal news
+        news = process is not None and process.look() is not None
+        return news or best.optimal
 
-        seed = run.options.seed
-        regroup(best.searched, start, run.tiers, deadline, found, seed=seed, news=news)
-        if process is None:
-            return
+    seed = run.options.seed
+    regroup(best.searched, best.placement, run.tiers, deadline, found, seed=seed, news=ended)
+    return news
 
 
 def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
@@ -52,13 +55,14 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
     from kantopt.search.construct import construct
     from kantopt.search.exchange import exchange
 
-    best, strategy = run.incumbent, DEFAULT_PORTFOLIO[0]
-    seen = best.placement
+    best, strategy, news = run.incumbent, DEFAULT_PORTFOLIO[0], False
     while process.open and not deadline.over() and not best.optimal:
-        process.wait(deadline, "news")
         start = best.placement
-        if start is not seen and best.leaves_out():
-            relocate = best.tally.may(RELOCATION)
+        if not news:
+            process.wait(deadline, "news")
+            news = best.placement is not start
+        if news and best.leaves_out():
+            start, relocate = best.placement, best.tally.may(RELOCATION)
             more = construct(best.searched, deadline, strategy, relocate=relocate, start=start)
             best.offer(more, strategy.value)
             if best.tally.may(EXCHANGE):
@@ -66,5 +70,4 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
                 best.offer(others, EXCHANGE.name)
             if best.placement is not start:
                 process.offer(best.placement)
-                bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
-        seen = best.placement
+        news = news and _regroup(run, deadline, process)

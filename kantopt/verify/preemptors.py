@@ -174,9 +174,9 @@ class Preemptors:
         instance, before = self.step.instance, self.step.before
         loads = Loads.of(instance, before)
         places: dict[int, Counter[Spot]] = {}
-        for s, _, k in self._bound(job):
+        for s in instance.pending_of(job.index):
             n, found = 0, places.setdefault(s, Counter())
-            for _ in range(k):
+            for _ in range(self.step.after.placed(s)):
                 nodes = range(n, len(instance.nodes))
                 spot = next(free_spots(instance, loads, s, nodes), None)
                 if spot is None:

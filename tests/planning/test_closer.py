@@ -89,6 +89,23 @@ def test_what_a_plan_of_the_exact_search_leaves_out_is_placed_where_there_is_roo
     assert process.told == [run.incumbent.placement]
 
 
+def test_a_goal_that_is_open_above_does_not_hide_who_is_left_out() -> None:
+    jobs = [job("r", pods(cpu=4, on=["a"])), job("v", pods(cpu=4))]
+    nodes = [node(name, cpu=4) for name in "abc"]
+    instance = question(nodes, jobs, objectives=["moves", "unplaced"])
+    moved_in_vain = run_from(instance, placed(instance, r=["b"]), Options())
+    assert moved_in_vain.incumbent.leaves_out()
+
+
+def test_plans_of_the_exact_search_that_leave_nobody_out_are_brought_closer_as_well() -> None:
+    instance, both = spread()
+    run = run_from(instance, placed(instance, v=["a0", "b0"]), Options())
+    process = Process(run, both)
+    complete(run, run.deadline, process)
+    assert not any(run.incumbent.values)
+    assert process.told[-1] == run.incumbent.placement
+
+
 @pytest.mark.parametrize("left_out", [(), ("exchange", "relocation")])
 def test_techniques_that_complete_a_plan_are_counted_and_may_be_left_out(
     left_out: tuple[str, ...],

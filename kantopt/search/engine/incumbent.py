@@ -134,10 +134,10 @@ class Incumbent:
 
     def leaves_out(self) -> bool:
         """Whether more may be placed by a plan that is no worse before that."""
-        for i, tier in enumerate(self.tiers):
-            if self.values[i] > self.floor(i):
-                return tier.metric is Metric.UNPLACED
-        return False
+        return any(
+            tier.metric is Metric.UNPLACED and self.values[i] > self.floor(i)
+            for i, tier in enumerate(self.tiers)
+        )
 
     def floor(self, tier: int) -> int:
         """Return a number below which no plan as good in the tiers above can go in a tier."""

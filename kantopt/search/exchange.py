@@ -20,8 +20,8 @@ from kantopt.search.strategy import Strategy
 
 _MOST_UNITS = 200_000
 """Largest sum, in units of the common divisor, that choices are worked out for."""
-_MOST_FAILED = 4
-"""Jobs without a place in one exchange before it is given up."""
+_MOST_FAILED = 8
+"""Choices for one exchange that find no place before it is given up."""
 
 
 def exchange(
@@ -90,34 +90,47 @@ class _Exchange:
             # Lesser pods may be gone from these nodes: not for one that evicts nobody.
             and (self.instance.jobs[k].may_preempt or not one.may_preempt)
         ]
-        # Those that may be anywhere are the easiest to place.
-        pool.sort(key=lambda k: (k in self.placer.needs, k))
+        # Those that may be anywhere are the easiest to place, those in small domains the hardest.
+        pool.sort(key=lambda k: (self._tied(k), k))
         for _ in range(_MOST_FAILED):
             chosen = self._chosen(pool, self.sizes[j])
             if len(chosen) < 2:
                 return
-            failed = self._try(j, chosen)
-            if failed is None:
+            placed = self._place(j, chosen)
+            if placed == len(chosen):
                 self.waiting = [k for k in self.waiting if k not in chosen] + [j]
                 return
-            pool.remove(failed)
+            kept, homeless = chosen[:placed], chosen[placed]
+            pool = [k for k in pool if k in kept or not self._as_hard(k, homeless)]
+
+    def _tied(self, j: int) -> int:
+        """Return the finest level within whose domains a job must be; -1 if it may be anywhere."""
+        needs = self.placer.needs.get(j, ())
+        levels = (level for need in needs for level in (need.required, need.slice_level))
+        return max((level for level in levels if level is not None), default=-1)
+
+    def _as_hard(self, k: int, other: int) -> bool:
+        """Whether a job is no easier to place than another."""
+        return self.sizes[k] >= self.sizes[other] and self._tied(k) >= self._tied(other)
 
     def _chosen(self, pool: Sequence[int], total: int) -> list[int]:
+        """Choose as many as add up to a total, the hardest to place first."""
         by_size: dict[int, list[int]] = {}
         for k in pool:
             by_size.setdefault(self.sizes[k], []).append(k)
         counts = most_that_add_up({size: len(jobs) for size, jobs in by_size.items()}, total)
-        return [k for size, n in counts.items() for k in by_size[size][:n]]
+        chosen = [k for size, n in counts.items() for k in by_size[size][:n]]
+        return sorted(chosen, key=lambda k: (-self._tied(k), -self.sizes[k], k))
 
-    def _try(self, j: int, others: Sequence[int]) -> int | None:
-        """Place others instead of a job; return the first that has no place, if any has none."""
+    def _place(self, j: int, others: Sequence[int]) -> int:
+        """Place others instead of a job, all or none of them; return how many found a place."""
         mark = self.state.mark()
         within = self._lift(j)
-        for k in sorted(others, key=lambda k: (-self.sizes[k], k)):
+        for i, k in enumerate(others):
             if not self.placer.place(k, within=within):
                 self.state.undo(mark)
-                return k
-        return None
+                return i
+        return len(others)
 
     def _lift(self, j: int) -> Mask:
         """Take a job away and return its nodes."""

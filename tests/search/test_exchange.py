@@ -61,6 +61,23 @@ def test_the_portfolio_exchanges() -> None:
     assert where(instance, best.placement, "large") == {}
 
 
+@pytest.mark.parametrize("hopeless", [0, 20])
+def test_many_jobs_that_have_to_be_close_do_not_hide_those_that_may_be_anywhere(
+    hopeless: int,
+) -> None:
+    """Each rack has room for one node: pairs that must be in one rack find no place there."""
+    nodes = [node(f"n{k}", gpu=8, rack=f"x/r{k}") for k in range(4)]
+    close, apart = ({"topologyRequest": {kind: "rack"}} for kind in ("required", "preferred"))
+    jobs = [
+        gang("large", 4),
+        *(job(f"close-{k}", pods(count=2, cpu=0, gpu=8, **close)) for k in range(hopeless)),
+        *(job(f"pair-{k}", pods(count=2, cpu=0, gpu=8, **apart)) for k in range(2)),
+    ]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    found = exchanged(instance, built(instance))
+    assert [len(where(instance, found, f"pair-{k}")) for k in range(2)] == [2, 2]
+
+
 @pytest.mark.parametrize("why", ["it must be placed", "it matters more"])
 def test_a_large_job_keeps_its_nodes_where(why: str) -> None:
     matters = why == "it matters more"

@@ -244,3 +244,9 @@ class TopologyNeed:
     preferred: int | None
     slice_level: int | None
     slice_size: int
+
+    @property
+    def within(self) -> int:
+        """Finest level within whose domains pods have to stay together; -1 if they need not."""
+        levels = (level for level in (self.required, self.slice_level) if level is not None)
+        return max(levels, default=-1)

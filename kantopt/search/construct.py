@@ -37,10 +37,11 @@ def construct(
     relocate: bool = False,
     only_required: bool = False,
     in_order: bool = False,
+    largest_first: bool = False,
     least_priority: int | None = None,
     start: Placement | None = None,
 ) -> Placement:
-    """Place pending jobs one after the other, the most important first, then the largest.
+    """Place pending jobs one after the other: important ones first, then close ones, then large.
 
     The placement breaks no rule, except that jobs which must be placed may be missing; at worst it
     is the snapshot's own.
@@ -60,12 +61,14 @@ def construct(
         any is evicted. Of others chains know better which to move.
     in_order
         Take jobs as they are listed, whatever their priority and size, as arrivals are.
+    largest_first
+        Of equal priority those first that ask for most, whether or not they must be close.
     least_priority
         Leave out jobs of lower priority.
     start
         A legal placement to go on from; by default the snapshot's own.
     """
-    order = _order(instance, seed=seed, in_order=in_order)
+    order = _order(instance, seed=seed, in_order=in_order, largest_first=largest_first)
     if start is not None:
         order = [j for j in order if not _is_whole(instance, start, j)]
     if least_priority is not None:
@@ -119,7 +122,7 @@ def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[in
     return best
 
 
-def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
+def _order(instance: Instance, *, seed: int, in_order: bool, largest_first: bool) -> list[int]:
     pending = [job.index for job in instance.jobs if instance.pending_of(job.index)]
     if in_order:
         return pending
@@ -131,8 +134,11 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
         for r in range(len(instance.resources))
     ]
     who = Precedence(instance)
+    tied: dict[int, int] = {}
+    for need in () if largest_first else instance.topology_needs:
+        tied[need.job] = max(tied.get(need.job, -1), need.within)
 
-    def key(j: int) -> tuple[tuple[int, bool, int], int, int, int]:
+    def key(j: int) -> tuple[tuple[int, bool, int], int, int, int, int]:
         job = instance.jobs[j]
         podsets = [instance.podsets[s] for s in instance.pending_of(j)]
         gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
@@ -142,7 +148,7 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
             for amount, most in zip(podset.demand, offered, strict=True)
             if most
         )
-        return who.place_in_queue(job), -gpus * scale[j], -share * scale[j], j
+        return who.place_in_queue(job), -tied.get(j, -1), -gpus * scale[j], -share * scale[j], j
 
     return sorted(pending, key=key)
 

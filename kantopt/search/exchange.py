@@ -105,9 +105,7 @@ class _Exchange:
 
     def _tied(self, j: int) -> int:
         """Return the finest level within whose domains a job must be; -1 if it may be anywhere."""
-        needs = self.placer.needs.get(j, ())
-        levels = (level for need in needs for level in (need.required, need.slice_level))
-        return max((level for level in levels if level is not None), default=-1)
+        return max((need.within for need in self.placer.needs.get(j, ())), default=-1)
 
     def _as_hard(self, k: int, other: int) -> bool:
         """Whether a job is no easier to place than another."""

@@ -29,7 +29,8 @@ def run_portfolio(
     """Construct with several strategies, and place more around the best; return which made that.
 
     Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when another strategy would take too much of the time. Where no pod is
+    arithmetic bounds, or when another strategy would take too much of the time. Jobs that must be
+    close come first by every other strategy, large ones by those between. Where no pod is
     pending there is nothing to construct. The tally of the incumbent counts what techniques did,
     and says which are left out.
     """
@@ -40,7 +41,7 @@ def run_portfolio(
         return made
     start, most = elapsed(), deadline.remaining() * STRATEGIES
     relocate, only_required = tally.may(RELOCATION), _harm_first(tiers)
-    for strategy in chosen:
+    for i, strategy in enumerate(chosen):
         began = elapsed()
         placement = construct(
             instance,
@@ -49,6 +50,7 @@ def run_portfolio(
             seed=seed,
             relocate=relocate,
             only_required=only_required,
+            largest_first=i % 2 == 1,
         )
         if best.offer(placement, strategy.value):
             made = strategy

@@ -82,6 +82,19 @@ def test_the_more_important_and_then_the_larger_goes_first() -> None:
     assert not where(instance, placement, "small")
 
 
+@pytest.mark.parametrize("largest_first", [False, True])
+def test_who_must_be_close_comes_before_larger_jobs_that_may_be_anywhere(
+    largest_first: bool,
+) -> None:
+    """One rack has two nodes; the larger job would begin there."""
+    nodes = [node(name, cpu=4, rack=f"t/{rack}") for name, rack in zip("abcd", "xxyz", strict=True)]
+    close = job("close", pods(count=2, cpu=4, topologyRequest={"required": "rack"}))
+    instance = question(nodes, [job("large", pods(count=3, cpu=4, minCount=1)), close])
+    placement = built(instance, largest_first=largest_first)
+    assert bool(where(instance, placement, "close")) is not largest_first
+    assert len(where(instance, placement, "large")) == (3 if largest_first else 2)
+
+
 def test_in_order_takes_jobs_as_they_arrive() -> None:
     jobs = [job("first", pods(cpu=1)), job("second", pods(cpu=4), priority=9)]
     instance = question([node("a", cpu=4)], jobs)

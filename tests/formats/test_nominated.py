@@ -13,6 +13,7 @@ from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
+from kantopt.verify.rules import check_standing
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read
 
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -99,6 +100,18 @@ def test_nobody_is_evicted_a_second_time_and_the_room_is_not_given_away() -> Non
     plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
     assert plan.summary.evicted_pods == 0
     assert [item.node for item in plan.assignments] == ["b"]
+
+
+@pytest.mark.parametrize(("held", "wrong"), [("6", []), ("9", ["9000 of 8000 cpu"])])
+def test_who_waits_for_room_overfills_no_node_before_it_is_there(
+    held: str, wrong: list[str]
+) -> None:
+    items = [node("a"), runs("victim", "a", held, metadata=GOING), waiting("p", "a")]
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    instance = question_of([RawDocument("dump.json", 0, dump)], Import()).instance(
+        load_model("mixed")
+    )
+    assert [item.message for item in check_standing(instance)] == wrong
 
 
 def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
+from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.affinity import check_affinity
 from kantopt.verify.rules.anti_affinity import check_anti_affinity
@@ -76,8 +76,20 @@ def is_legal(instance: Instance, placement: Placement) -> bool:
 
 
 def check_standing(instance: Instance) -> list[Violation]:
-    """Return what is wrong with the snapshot as it stands."""
-    return check_arrivals(instance, instance.nowhere, instance.current)
+    """Return what is wrong with the snapshot as it stands.
+
+    Pods that are nominated wait for those that terminate: what is wrong only with both there at
+    once never comes to be, nor does what is wrong only because they are not there yet.
+    """
+    found = check_arrivals(instance, instance.nowhere, instance.current)
+    waiting: dict[int, Spots] = {
+        p.index: {} for p in instance.podsets if p.current and "nominated" in p.stays
+    }
+    if not (found and waiting):
+        return found
+    wrong = {(item.rule, item.subject) for item in found}
+    without = check_arrivals(instance, instance.nowhere, instance.current.replace(waiting))
+    return [item for item in without if (item.rule, item.subject) in wrong]
 
 
 def check_arrivals(instance: Instance, before: Placement, after: Placement) -> list[Violation]:

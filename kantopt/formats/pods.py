@@ -24,6 +24,7 @@ from kantopt.formats.pod_neighbours import (
 )
 from kantopt.formats.pod_requests import pod_requests
 from kantopt.formats.view import Key, View
+from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature
 from kantopt.schema.hundredths import asks_for_part
 from kantopt.schema.jobs import PodRef
@@ -158,6 +159,11 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
     selectors += [item.label_selector for item in near if item.label_selector is not None]
     selectors += [item.label_selector for item in spreads if item.label_selector is not None]
     requests = pod_requests(spec, status if bound else None)
+    stays = causes_of(pod)
+    tolerations = read_tolerations(spec, notes)
+    if "static" in stays:
+        # The kubelet starts it by itself, whatever taints its node has.
+        tolerations = (Toleration(operator="Exists"),)
     return Pod(
         namespace=namespace,
         ref=PodRef(
@@ -184,7 +190,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         terminating="deletionTimestamp" in metadata,
         local_queue=labels.get(QUEUE_NAME, ""),
         restarts=spec.text("restartPolicy"),
-        stays=(stays := causes_of(pod)),
+        stays=stays,
         pinned=next(iter(stays), ""),
         homebound=stays,
         group_name=spec.at("schedulingGroup").text("podGroupName"),
@@ -194,7 +200,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
             "host_ports": read_host_ports(spec, sidecars=sidecar_ports),
             "node_selector": dict(sorted(spec.words("nodeSelector").items())),
             "node_affinity": affinity,
-            "tolerations": read_tolerations(spec, notes),
+            "tolerations": tolerations,
             "pod_anti_affinity": anti,
             "pod_affinity": near,
             "terminating": "deletionTimestamp" in metadata,

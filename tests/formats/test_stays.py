@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.build import build_instance
+from kantopt.schema.extends import load_model
+from kantopt.verify.rules import check_standing
 from tests.formats.cluster_objects import node, noted, pod, read, thing
 
 SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -107,6 +110,17 @@ def test_only_daemons_and_static_pods_are_beyond_lifting() -> None:
     ]
     for owner in ("DaemonSet/d", "Node/a"):
         assert kept(pod("p", on="a", owner=owner), disturb=causes) == (True, True)
+
+
+def test_a_static_pod_is_where_its_kubelet_started_it_whatever_the_taint() -> None:
+    control = node("a")
+    control["spec"]["taints"] = [
+        {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+    ]
+    of_all = [{"operator": "Exists", "effect": "NoExecute"}]
+    imported = read(control, pod("api", on="a", owner="Node/a", tolerations=of_all))
+    instance = build_instance(imported.snapshot, (), load_model("mixed"))
+    assert check_standing(instance) == []
 
 
 def test_a_lifted_cause_leaves_the_others() -> None:

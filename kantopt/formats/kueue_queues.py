@@ -78,6 +78,8 @@ class KueueQueues:
             for key, view in objects.by_name(GROUP, "LocalQueue").items()
         }
         self._flavors = Flavors(objects, notes)
+        labels = (view.at("metadata").words("labels") for view in objects.of("", "Node"))
+        self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
         self._flat = not cohorts
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
@@ -211,7 +213,11 @@ class KueueQueues:
         apart = {name: self._flavors.label(name, kinds) for name in kinds}
         if len(kinds) > 1 and all(apart.values()) and (rows.pool, resource) not in self._free:
             for name, own in limits.items():
-                yield _row(resource or "?", own, apart[name])
+                if not self._borne or apart[name] in self._borne:
+                    yield _row(resource or "?", own, apart[name])
+                else:  # its pods are kept to nodes that are not there, so nobody uses it
+                    text = "flavors of which the input has no nodes: their quotas are left out"
+                    self._notes.add(text, name)
             return
         text = ""
         if len(limits) > 1:

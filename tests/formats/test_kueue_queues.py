@@ -201,6 +201,25 @@ def test_a_plan_keeps_to_the_nodes_and_quotas_of_each_flavor() -> None:
     assert sorted((item.job[8], item.node) for item in plan.assignments) == [("v", "a"), ("w", "h")]
 
 
+def test_a_flavor_whose_nodes_are_all_gone_hinders_no_plan() -> None:
+    items = [
+        *BOTH,
+        node("h", {"gpu": "h100"}),
+        queue("one", "all", h100={"nominalQuota": 8}),
+        queue("two", "all", a100={"nominalQuota": 8}),
+        *(workload(f"w{i}", "one") for i in range(2)),
+        workload("v", "two"),
+    ]
+    imported = read(*items)
+    assert noted(imported, "of which the input has no nodes").endswith("left out: 1 (a100)")
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    question = question_of([RawDocument("dump.json", 0, dump)], Import())
+    options = Options(engine="fast", workers=1)
+    plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
+    assert [item.node for item in plan.assignments] == ["h"]
+    assert {item.job: item.rule for item in plan.unplaced}["default/v"] == "eligibility"
+
+
 def roles(*requests: Told) -> Object:
     box = {"name": "c", "resources": {"requests": {GPU: "1"}}}
     sets = [

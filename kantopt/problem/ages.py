@@ -39,6 +39,11 @@ class Ages:
         """Seconds since a job started."""
         return self._since(job.start_time) or 0
 
+    def all_ran(self, job: docs.Job) -> int | None:
+        """Seconds for which all pods of a job have run at least, as far as they say; else none."""
+        ages = (self._ran(job, podset) for podset in job.pod_sets if podset.assignments)
+        return min((age for age in ages if age is not None), default=None)
+
     def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int:
         """Seconds of work that running pods have not saved, if the model asks for it.
 

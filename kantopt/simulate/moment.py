@@ -57,8 +57,11 @@ class Moments:
         return rfc3339(self._begin + timedelta(seconds=at // SECOND))
 
     def _waiting(self, j: int) -> docs.Job:
-        came = self._time(self._world.tasks[j].arrival)
-        return self._world.jobs[j].model_copy(update={"creation_time": came})
+        """Return a job with the time at which it came: of the snapshot, what it says."""
+        job, task = self._world.jobs[j], self._world.tasks[j]
+        if task.record is None and job.creation_time is not None:
+            return job
+        return job.model_copy(update={"creation_time": self._time(task.arrival)})
 
     def _running(self, j: int, now: int) -> docs.Job:
         """Return a job with the places of its pods, since when it works, and its last checkpoint.

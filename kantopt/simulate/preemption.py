@@ -134,13 +134,23 @@ def spared(floor: Floor, v: int) -> bool:
 
 
 def is_young(floor: Floor, v: int) -> bool:
-    """Whether a job has run for less than the time for which it is not evicted."""
+    """Whether a job has run for less than the time for which it is not evicted.
+
+    That is long enough where nobody knows, as in a plan.
+    """
+    if _ran_before(floor, v) is None:
+        return False
     return floor.now - _since(floor, v) < _least_time(floor.world, v)
 
 
 def _since(floor: Floor, v: int) -> int:
     """When a job came that runs."""
-    return floor.work[v].stays[0][0]
+    return floor.work[v].stays[0][0] - (_ran_before(floor, v) or 0)
+
+
+def _ran_before(floor: Floor, v: int) -> int | None:
+    """How long a job had run before the trace, if it runs on since then."""
+    return floor.world.tasks[v].ran if floor.work[v].version == 1 else 0
 
 
 def _least_time(world: World, v: int) -> int:

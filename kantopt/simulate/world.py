@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kantopt.problem.ages import Ages
 from kantopt.problem.build import build_instance
 from kantopt.problem.chosen import considered
 from kantopt.problem.cluster import Spot
@@ -42,6 +43,8 @@ class Task:
     """Of all its pods, milli-GPU."""
     least_gpus: int
     """Of the pods without which it does not start."""
+    ran: int | None = 0
+    """How long it had run before the trace, 0 if it had not; ``None``: nobody knows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,8 @@ def build_world(
         If the documents contradict each other.
     """
     assumed = model.assume
-    first = considered((*snapshot.jobs, *pending), model.pending, assumed)
+    ages = Ages(snapshot, model)
+    first = _as_they_came(considered((*snapshot.jobs, *pending), model.pending, assumed), ages)
     coming = [each for job in trace.jobs for each in _over_time(job)]
     why = [why_not_placed(job, assumed) for job, _ in coming]
     known = [job for (job, _), reason in zip(coming, why, strict=True) if not reason]
@@ -122,7 +126,10 @@ def build_world(
         None if reason else numbers[job.full_name]
         for (job, _), reason in zip(coming, why, strict=True)
     ]
-    tasks = [Task(None, 0, None, None, "", None, *_gpus(instance, j)) for j in range(len(first))]
+    tasks = [
+        Task(None, 0, None, None, "", None, *_gpus(instance, j), _ran(job, ages))
+        for j, job in enumerate(first)
+    ]
     records = []
     endings = _endings(numbers, trace)
     for i, ((job, leaves), j, reason) in enumerate(zip(coming, indices, why, strict=True)):
@@ -161,6 +168,20 @@ def build_world(
         outages=_outages(instance, trace),
         endings=tuple(endings),
     )
+
+
+def _as_they_came(jobs: Iterable[docs.Job], ages: Ages) -> list[docs.Job]:
+    """Sort jobs of before the trace by when they were submitted; who does not say is the newest."""
+    known = [(ages.created(job), job) for job in jobs]
+    known.sort(key=lambda pair: (pair[0] is None, pair[0] or 0))
+    return [job for _, job in known]
+
+
+def _ran(job: docs.Job, ages: Ages) -> int | None:
+    if not any(podset.assignments for podset in job.pod_sets):
+        return 0
+    ran = ages.all_ran(job)
+    return None if ran is None else ran * SECOND
 
 
 def _ms(text: str) -> int:

@@ -109,6 +109,55 @@ def test_jobs_of_the_snapshot_stay_until_the_trace_ends_them() -> None:
     assert starts(simulated(cluster, ending, policy())) == {"a": 30}
 
 
+def test_what_waits_at_the_start_came_in_the_order_in_which_it_was_submitted() -> None:
+    def waits(name: str, gpus: int, created: str | None) -> dict[str, Any]:
+        podset = {"name": "w", "count": 1, "requests": {GPU: gpus}}
+        return {"name": name, "podSets": [podset], **({"creationTime": created} if created else {})}
+
+    taken = {"name": "s", "capturedAt": "2026-09-03T00:00:00Z"}
+    cluster = snapshot(
+        8,
+        metadata=taken,
+        jobs=[
+            waits("unknown", 6, None),
+            waits("second", 7, "2026-09-02T12:00:00Z"),
+            waits("first", 8, "2026-09-02T11:00:00Z"),
+        ],
+    )
+    ends = [
+        {"job": name, "after": f"{after}s"}
+        for name, after in (("first", 10), ("second", 20), ("unknown", 30))
+    ]
+    history = simulated(cluster, trace(endings=ends), policy(queueing={"backfill": "none"}))
+    assert [(each.at, each.reserved) for each in history.samples] == [
+        *((0, 8000), (10_000, 7000), (20_000, 6000), (30_000, 0)),
+    ]
+
+
+def test_the_planner_is_told_since_when_a_job_of_the_snapshot_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str | None] = []
+
+    def plan(question: Question, *rest: Any) -> Result:
+        seen.extend(each.creation_time for each in question.pending)
+        return make_plan(question, *rest)
+
+    monkeypatch.setattr("kantopt.simulate.planned.make_plan", plan)
+    created = "2026-09-02T11:00:00Z"
+    podset = {"name": "w", "count": 1, "requests": {GPU: 8}}
+    cluster = snapshot(
+        8,
+        metadata={"name": "s", "capturedAt": "2026-09-03T00:00:00Z"},
+        jobs=[
+            {"name": "old", "podSets": [podset], "creationTime": created},
+            {"name": "unknown", "podSets": [podset]},
+        ],
+    )
+    simulated(cluster, trace(), policy(placement={"planner": {"model": "mixed"}}), until=1)
+    assert seen == [created, "2026-09-03T00:00:00Z"]
+
+
 def test_what_daemons_hold_no_job_is_given() -> None:
     daemon = {
         "name": "agent",

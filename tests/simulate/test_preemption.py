@@ -86,6 +86,52 @@ def test_who_has_run_for_long_enough_goes() -> None:
     assert starts(history)["high"] == 70_000
 
 
+@pytest.mark.parametrize(
+    ("started", "gone"),
+    [
+        ("2026-09-01T00:00:00Z", 600_000),
+        ("2026-09-02T23:55:00Z", 3_300_000),
+        (None, 600_000),
+    ],
+    ids=["long ago", "just before", "not known"],
+)
+def test_what_a_job_of_the_snapshot_ran_before_the_trace_counts(
+    started: str | None, gone: int
+) -> None:
+    old = {
+        "name": "old",
+        "minRuntime": "1h",
+        **({} if started is None else {"startTime": started}),
+        "podSets": [
+            {"name": "w", "count": 1, "requests": {GPU: 8}, "assignments": [{"node": "n0"}]}
+        ],
+    }
+    taken = {"name": "s", "capturedAt": "2026-09-03T00:00:00Z"}
+    course = trace(
+        job("high", 600, 100, 8, priority=9), *(job(f"tick-{t}", t, 1, 9) for t in (3299, 3300))
+    )
+    history = simulated(
+        snapshot(8, metadata=taken, jobs=[old]), course, evicting(backfill="best-effort")
+    )
+    assert starts(history)["high"] == gone
+
+
+def test_of_equals_of_the_snapshot_the_one_that_started_last_goes_first() -> None:
+    def runs(name: str, gpus: int, started: str) -> dict[str, Any]:
+        places = {"assignments": [{"node": "n0"}]}
+        podset = {"name": "w", "count": 1, "requests": {GPU: gpus}, **places}
+        return {"name": name, "startTime": f"2026-09-02T{started}:00Z", "podSets": [podset]}
+
+    cluster = snapshot(
+        8,
+        metadata={"name": "s", "capturedAt": "2026-09-03T00:00:00Z"},
+        jobs=[runs("late", 4, "22:00"), runs("early", 3, "01:00")],
+    )
+    course = trace(job("high", 10, 20, 3, priority=9))
+    history = simulated(cluster, course, evicting(backfill="best-effort"))
+    assert [sample.reserved for sample in history.samples if sample.at == 10_000] == [3000 + 3000]
+
+
 def cohort(nominal: int, *names: str) -> ClusterSnapshot:
     """A node of 8 GPUs and queues that lend each other."""
     queues = [

@@ -29,8 +29,9 @@ LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
 RETURNING = 0.05
 """To bring a plan nearer to that of the run before: once a first one is there, and at last."""
-STRATEGIES = 1 / 6
-"""For strategies after the first."""
+STRATEGIES, STRATEGIES_BEFORE = 1 / 3, 1 / 10
+"""For strategies after the first; and before an exact search, beside which another order is tried
+if there was no time for a second."""
 RECREATE = 1 / 3
 """For placing more pods around the best of them."""
 DRAIN = VACATE = 0.15

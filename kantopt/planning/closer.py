@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.search.schedule import EXCHANGE, RELOCATION, SQUEAKY_WHEEL
-from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -47,27 +48,55 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
     return news
 
 
+def try_again(run: Run, deadline: Deadline, process: SolverProcess) -> None:
+    """Construct in another order, if there was no time for that before the exact search began."""
+    if run.alone and not run.incumbent.optimal:
+        strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
+        share = deadline.share(shares.STRATEGIES)
+        _construct(run, share, process, strategy, run.instance.current, largest_first=True)
+
+
 def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
     """Let the fast path go on from each plan of an exact search, until that ends.
 
     One made after counts of domains is right in some objectives and may leave out much below.
     """
+    best = run.incumbent
+    while not (best.optimal or deadline.over()):
+        if not _regroup(run, deadline, process):
+            before = best.placement
+            process.wait(deadline, "news")
+            if best.placement is before:
+                return
+        if best.leaves_out():
+            _construct(run, deadline, process, DEFAULT_PORTFOLIO[0], best.placement)
+
+
+def _construct(
+    run: Run,
+    deadline: Deadline,
+    process: SolverProcess,
+    strategy: Strategy,
+    start: Placement,
+    *,
+    largest_first: bool = False,
+) -> None:
+    """Construct from a placement, place several jobs for one, tell an exact search of it."""
     from kantopt.search.construct import construct
     from kantopt.search.exchange import exchange
 
-    best, strategy, news = run.incumbent, DEFAULT_PORTFOLIO[0], False
-    while process.open and not deadline.over() and not best.optimal:
-        start = best.placement
-        if not news:
-            process.wait(deadline, "news")
-            news = best.placement is not start
-        if news and best.leaves_out():
-            start, relocate = best.placement, best.tally.may(RELOCATION)
-            more = construct(best.searched, deadline, strategy, relocate=relocate, start=start)
-            best.offer(more, strategy.value)
-            if best.tally.may(EXCHANGE):
-                others = exchange(best.searched, best.placement, run.tiers, deadline)
-                best.offer(others, EXCHANGE.name)
-            if best.placement is not start:
-                process.offer(best.placement)
-        news = news and _regroup(run, deadline, process)
+    best, before = run.incumbent, run.incumbent.placement
+    placement = construct(
+        best.searched,
+        deadline,
+        strategy,
+        relocate=best.tally.may(RELOCATION),
+        largest_first=largest_first,
+        start=start,
+    )
+    best.offer(placement, strategy.value)
+    if best.tally.may(EXCHANGE):
+        others = exchange(best.searched, best.placement, run.tiers, deadline)
+        best.offer(others, EXCHANGE.name)
+    if best.placement is not before:
+        process.offer(best.placement)

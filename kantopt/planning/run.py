@@ -90,6 +90,8 @@ class Run:
         """How many pods of jobs may end before nobody makes them anew."""
         self.warnings: list[str] = []
         self.strategy = ""
+        self.alone = False
+        """There was no time for more than one strategy before an exact search."""
         self.ortools_version = ""
         self.cut = False
         """The clock or a signal has ended something before its time."""
@@ -191,7 +193,9 @@ class Run:
         fresh = best
         if self.last is not None:
             fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
-        made = run_portfolio(fresh, deadline, strategies, seed=self.options.seed)
+        share = shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
+        asked = fresh, deadline, strategies
+        made, self.alone = run_portfolio(*asked, seed=self.options.seed, share=share)
         self.cut = deadline.cuts()
         constructed = fresh.placement
         if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.closer import bring_closer, complete
+from kantopt.planning.closer import bring_closer, complete, try_again
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
 from kantopt.planning.solver_process import NO_TIME, SolverProcess
@@ -68,8 +68,10 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             _get_ready_to_end(run)
             helps = not (forbidden or deadline.deterministic or options.engine == "exact")
             if helps:
+                try_again(run, deadline, process)
+            if helps and beside:
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
-            if helps and not beside:
+            elif helps:
                 complete(run, deadline, process)
             while beside and process.open and not deadline.over() and not incumbent.optimal:
                 _chains(run, deadline, process)

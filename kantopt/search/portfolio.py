@@ -24,22 +24,32 @@ _MOST_TRIMMED = 100_000
 
 
 def run_portfolio(
-    best: Incumbent, deadline: Deadline, strategies: Sequence[Strategy], *, seed: int = 0
-) -> Strategy:
-    """Construct with several strategies, and place more around the best; return which made that.
+    best: Incumbent,
+    deadline: Deadline,
+    strategies: Sequence[Strategy],
+    *,
+    seed: int = 0,
+    share: float = STRATEGIES,
+) -> tuple[Strategy, bool]:
+    """Construct with several strategies, and place more around the best.
 
     Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when another strategy would take too much of the time. Jobs that must be
-    close come first by every other strategy, large ones by those between. Where no pod is
-    pending there is nothing to construct. The tally of the incumbent counts what techniques did,
-    and says which are left out.
+    arithmetic bounds, or when another strategy would take more than a share of the time. Jobs
+    that must be close come first by every other strategy, large ones by those between. Where no
+    pod is pending there is nothing to construct. The tally of the incumbent counts what techniques
+    did, and says which are left out.
+
+    Returns
+    -------
+    tuple
+        Which strategy made the best plan; and whether others would have taken too long.
     """
     instance, tiers, tally = best.searched, best.tiers, best.tally
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    made = chosen[0]
+    made, alone = chosen[0], False
     if all(podset.running for podset in instance.podsets):
-        return made
-    start, most = elapsed(), deadline.remaining() * STRATEGIES
+        return made, False
+    start, most = elapsed(), deadline.remaining() * share
     relocate, only_required = tally.may(RELOCATION), _harm_first(tiers)
     for i, strategy in enumerate(chosen):
         began = elapsed()
@@ -55,13 +65,14 @@ def run_portfolio(
         if best.offer(placement, strategy.value):
             made = strategy
         if best.optimal:
-            return made
+            return made, False
         now = elapsed()
         late = not deadline.deterministic and 2 * now - began - start > most
-        if deadline.cuts() or late:
+        if deadline.cuts():
+            return made, False
+        if late:
+            alone = i == 0
             break
-    if deadline.cuts():
-        return made
     trims = not strategies and _worth_trimming(instance, best.placement)
     if trims and tally.may(REVERSE_TRIM):
         # Seldom better, but then nobody can say that the usual way evicts less.
@@ -74,7 +85,7 @@ def run_portfolio(
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)
         best.offer(placement, RUIN_AND_RECREATE.name)
-    return made
+    return made, alone
 
 
 def _harm_first(tiers: Sequence[Tier]) -> bool:

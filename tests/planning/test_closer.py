@@ -6,7 +6,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning import together
-from kantopt.planning.closer import bring_closer, complete
+from kantopt.planning.closer import bring_closer, complete, try_again
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
@@ -115,12 +115,29 @@ def test_techniques_that_complete_a_plan_are_counted_and_may_be_left_out(
         assert run.incumbent.tally.of(name).runs == (name not in left_out), name
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_another_order_is_tried_beside_the_exact_search_if_there_was_no_time_before(
+    alone: bool,
+) -> None:
+    """Who must be close came first, and a larger gang has no place then."""
+    nodes = [node(name, cpu=4, rack=f"t/{rack}") for name, rack in zip("abcd", "xxyz", strict=True)]
+    close = job("close", pods(count=2, cpu=4, topologyRequest={"required": "rack"}))
+    instance = question(nodes, [job("large", pods(count=4, cpu=4)), close], objectives=["unplaced"])
+    run = run_from(instance, placed(instance, close=["a", "b"]), Options())
+    run.alone = alone
+    process = Process(run)
+    try_again(run, run.deadline, process)
+    assert bool(process.told) is alone
+    assert (sum(run.incumbent.placement.podsets[0].values()) == 4) is alone
+
+
 @pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])
 def test_it_is_done_beside_the_exact_search(
     monkeypatch: pytest.MonkeyPatch, engine: Engine, asked: bool
 ) -> None:
     seen: list[Run] = []
-    monkeypatch.setattr(together, "bring_closer", lambda run, *_: seen.append(run))
+    for name in ("bring_closer", "complete"):
+        monkeypatch.setattr(together, name, lambda run, *_: seen.append(run))
     run = run_from(*spread(), Options(engine=engine))
     search_together(run)
     assert bool(seen) is asked

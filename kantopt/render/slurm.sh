@@ -49,22 +49,26 @@ call() {
 # What Slurm says of the plan's jobs now.
 look() {
   seen=$(squeue --noheader --all --array --states=all --jobs="$jobs" \
-    --format='%i|%T|%V|%Q|%N|%n|%x|%r' 2>&1) || case $seen in
+    --format='%i|%T|%V|%Q|%N|%n|%x|%v|%l|%E|%u|%a|%r' 2>&1) || case $seen in
     *'Invalid job id'*) seen='' ;;
     *) [ -z "$taking_back" ] || return 1
        stop "squeue: $seen" ;;
   esac
 }
 
-# Set state, submitted, priority, nodes, asked, excluded, reason of a job, as it was seen.
+# Set state, submitted, priority, nodes, asked, excluded, reservation, limit, dependency, user, account
+# and reason of a job, as it was seen.
 of() {
-  state=GONE submitted='' priority='' nodes='' asked='' excluded='' reason=''
+  state=GONE submitted='' priority='' nodes='' asked='' excluded='' own='' limit='' awaits='' user=''
+  account='' reason=''
   row=$(printf '%s\n' "$seen" | grep "^$1|" | tail -n 1)
-  [ -z "$row" ] || IFS='|' read -r _ state submitted priority nodes asked excluded reason <<EOF
+  [ -z "$row" ] || IFS='|' read -r _ state submitted priority nodes asked excluded own limit awaits \
+    user account reason <<EOF
 $row
 EOF
 }
 
+show_time() { date -d "@$1" 2>/dev/null || date -r "$1" 2>/dev/null || printf '%s\n' "$1"; }
 names_in() { [ -z "$1" ] || scontrol show hostnames "$1" | sort -u; }
 folded() { [ -z "$1" ] || scontrol show hostlist "$(printf '%s\n' "$1" | paste -s -d , -)"; }
 same() { [ "$1" = "$2" ] || [ "$(names_in "$1")" = "$(names_in "$2")" ]; }
@@ -129,12 +133,28 @@ complain() {
   $*"
 }
 
-# Its user may have changed what a job asks for since the snapshot.
-check_asked() {
+# Whether Slurm would start a job that is let go: it may wait for more than its nodes.
+check_free() {
+  shown=$(scontrol show job "$3" 2>&1) || stop "scontrol show job $3: $shown"
+  case $awaits in
+    *'(unfulfilled)'*|*'(failed)'*) complain "job $3 waits for others ($awaits)" ;;
+  esac
+  from=$(printf '%s\n' "$shown" | sed -n 's/.* EligibleTime=\([0-9]\{1,\}\).*/\1/p' | head -n 1)
+  if [ "${from:-0}" -gt "$(date +%s)" ]; then
+    complain "job $3 may not start before $(show_time "$from")"
+  fi
   marks_of "$3"
   [ -z "$mark" ] || return 0
+  case $reason in
+    Assoc*|QOS[!G]*|Partition*|Invalid*|Account*|MaxMemPerLimit|Deadline*|JobArrayTaskLimit)
+      complain "job $3 is kept from starting ($reason)" ;;
+  esac
+}
+
+# Its user may have changed what a job asks for since the snapshot.
+check_asked() {
+  [ -z "$mark" ] || return 0
   planned=$(names_in "$6")
-  shown=$(scontrol show job "$3" 2>&1) || stop "scontrol show job $3: $shown"
   # A number beside another one is what Slurm expects to give, between these two.
   read -r least most fewest <<EOF
 $(printf '%s\n' "$shown" | sed -n 's/^ *NumNodes=\([0-9]*\)-\([0-9]*\) .*/\1 \2/p' | head -n 1) \
@@ -162,7 +182,11 @@ check_line() {
     *) can_requeue "$3" || { [ "$2" = evict ] && [ -n "$cancel" ]; } ||
       complain "job $3 cannot be requeued (--cancel cancels such victims)" ;;
   esac
-  [ "$2" != start ] || check_asked "$@"
+  if [ "$2" = start ]; then
+    check_free "$@"
+    check_asked "$@"
+  fi
+  check_reserved "$@"
   case $2/$reason in
     start/JobHeldUser) complain "job $3 is held by its user" ;;
     start/JobHeldAdmin)
@@ -173,6 +197,72 @@ check_line() {
         *) complain "job $3 is held by an administrator" ;;
       esac ;;
   esac
+}
+
+# What is reserved for others, a line for each node: name, start, end, flags, users, accounts, node.
+look_reserved() {
+  shown=$(scontrol --oneliner show reservation 2>&1) || stop "scontrol show reservation: $shown"
+  [ "$shown" != "$shown_before" ] || return 0
+  shown_before=$shown reserved=''
+  while read -r line; do
+    hosts=$(field Nodes "$line") name=$(field ReservationName "$line")
+    if [ -z "$hosts" ] || [ "$name" = "$reservation" ]; then continue; fi
+    # One of some cores leaves the others of its nodes to everybody.
+    cores=$(sinfo --noheader --Node --all --nodes="$hosts" --format='%N|%c|%Z' | sort -u |
+      awk -F '|' '{ sum += int($2 / ($3 > 0 ? $3 : 1)) } END { print sum + 0 }')
+    count=$(field CoreCnt "$line")
+    [ "${count:-$cores}" -ge "$cores" ] || continue
+    row="$name|$(field StartTime "$line")|$(field EndTime "$line")|$(field Flags "$line")"
+    row="$row|$(field Users "$line")|$(field Accounts "$line")"
+    reserved="$reserved$(names_in "$hosts" | sed "s/^/$row|/")
+"
+  done <<EOF
+$shown
+EOF
+}
+field() { printf ' %s\n' "$2" | sed -n "s/.* $1=\([^ ]*\).*/\1/p" | sed 's/^(null)$//'; }
+
+# Nodes that others have reserved before a job would end there. Those of its own reservation it may
+# use, and those of one that draws its user's jobs.
+check_reserved() {
+  where "$@"
+  [ "$now" = to-do ] || return 0
+  taken_by=$(names_in "$6" | sed 's/^/node|/' | {
+    cat
+    printf '%s\n' "$reserved"
+  } | awk -F '|' -v own="$own" -v limit="$limit" -v user="$user" -v account="$account" \
+    -v now="$(date +%s)" -v least="$(least_time "$3")" '
+    function seconds(text, part, n, days, i, sum) {
+      if (text !~ /^[0-9:-]+$/) return -1
+      days = 0
+      if (split(text, part, "-") == 2) { days = part[1]; text = part[2] }
+      n = split(text, part, ":")
+      for (i = 1; i <= n; i++) sum = sum * 60 + part[i]
+      return (n == 1 ? sum * 60 : sum) + 86400 * days
+    }
+    function among(name, list) { return name != "" && index("," list ",", "," name ",") > 0 }
+    $1 == "node" && NF == 2 { planned[$2] = 1; next }
+    NF < 7 || !($7 in planned) { next }
+    $1 == own { if ($4 ~ /MAINT|OVERLAP/) beyond = 1; next }
+    $4 ~ /MAGNETIC/ && (among(user, $5) || among(account, $6)) { next }
+    $3 + 0 <= now + 0 { next }
+    $2 + 0 <= now + 0 { found[++n] = $7 " " $1; next }
+    {
+      lasts = seconds(least != "" ? least : limit)
+      if (lasts < 0 || now + lasts > $2 + 0) found[++n] = $7 " " $1 " before"
+    }
+    END { for (i = 1; i <= n && !beyond; i++) print found[i] }')
+  while read -r node by before; do
+    [ -n "$node" ] || continue
+    complain "node $node is reserved by $by${before:+ before job $3 would end}"
+  done <<EOF
+$taken_by
+EOF
+}
+
+# The least time that a job may be given, where it says one.
+least_time() {
+  scontrol show job "$1" | sed -n 's/.* TimeMin=\([0-9][^ ]*\).*/\1/p' | head -n 1
 }
 
 add_ours() {
@@ -205,8 +295,7 @@ check_states() {
     stop "sinfo: $shown"
   while IFS='|' read -r node is; do
     case $is in
-      idle|mix|alloc|comp|plnd|idle[~#%@^-]|mix[~#%@^-]|alloc[~#%@^-]) ;;
-      resv) [ -n "$kept" ] || complain "node $node is reserved" ;;
+      idle|mix|alloc|comp|plnd|resv|idle[~#%@^-]|mix[~#%@^-]|alloc[~#%@^-]) ;;
       *) complain "node $node is $is" ;;
     esac
   done <<EOF
@@ -225,7 +314,8 @@ keep() {
       "EndTime=now+$((60 + patience / 30))minutes"
   else
     call scontrol create reservation "ReservationName=$reservation" StartTime=now \
-      "EndTime=now+$((60 + patience / 30))minutes" "Users=$(id -un)" "Nodes=$1" Flags=IGNORE_JOBS
+      "EndTime=now+$((60 + patience / 30))minutes" "Users=$(id -un)" "Nodes=$1" \
+      Flags=IGNORE_JOBS,OVERLAP
   fi
   kept=$1
 }
@@ -333,6 +423,8 @@ await() {
     if [ "$3" = run ]; then
       bad=''
       check_states "$(folded "$(nodes_of "$1")")"
+      look_reserved
+      each "$1" 'start return' check_reserved
       [ -z "$bad" ] || stop "jobs$left cannot run:$bad"
     fi
     [ "$(date +%s)" -lt "$until" ] || stop "waited $patience s in vain for jobs$left to $3"
@@ -415,8 +507,9 @@ if [ -n "$only_undo" ]; then
   exit
 fi
 
-bad='' wanted='' ours='' started=''
+bad='' wanted='' ours='' started='' reserved='' shown_before=''
 look
+look_reserved
 each all 'evict leave start return' add_ours
 each all 'evict leave start return' check_line
 check_nodes

@@ -39,12 +39,12 @@ def obey(slurm: Slurm, plan: Plan) -> str:
 
 
 def test_how_many_nodes_a_job_wanted_comes_back_with_the_rest(slurm: Slurm) -> None:
-    victim = submit(slurm, "victim", 2)
+    victim = submit(slurm, "victim", 8)
     slurm.await_state("RUNNING", victim)
-    elastic = submit(slurm, "elastic", 2, "--nodes=2-4", "--begin=now+1hour")
+    elastic = submit(slurm, "elastic", 2, "--nodes=2-4")
     leaving = [evict(f"a/{victim}", node, count=1) for node in slurm.hosts(victim)]
     coming = [bind(f"a/{elastic}", node, count=1) for node in ("n1", "n2", "n3")]
-    jobs = [job_of(slurm, victim, 2), job_of(slurm, elastic, 4)]
+    jobs = [job_of(slurm, victim, 8), job_of(slurm, elastic, 4)]
     path = script_of(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
     interrupt(slurm, path, f"job {victim} leaves", signal.SIGKILL)
     held = slurm.job(elastic)

@@ -147,7 +147,7 @@ def _waiting(simulation: Simulation) -> str:
     said = ["not seen" if m is None else duration(m / 1000) for m in medians]
     values = [float("inf") if m is None else m for m in medians]
     title = f"Half of the jobs start within: {_ranked(simulation, said, values, most=False)}"
-    note = "jobs still waiting at the end count as long as they were seen (Kaplan-Meier)"
+    note = "jobs that have not started count as long as they were seen to wait (Kaplan-Meier)"
     lines = [*_head(simulation, title, note, pooled=True)]
     longest = max(course.observed for course in courses)
     panel = Panel(_LEFT, 78, _PANEL, 380, wait_axis(longest), share_axis(1))
@@ -156,7 +156,7 @@ def _waiting(simulation: Simulation) -> str:
     for course, (colour, dash) in zip(courses, _styles(len(courses)), strict=True):
         points = _risen(course, panel.across)
         lines.append(panel.line(points, colour, dash, course.policy))
-        name = course.policy + (f", {course.censored} still waiting" if course.censored else "")
+        name = course.policy + (f", {course.censored} not started" if course.censored else "")
         ends.append((panel.at(1, points[-1][1])[1], name, colour, dash))
     lines += _named(panel, ends)
     return document(_WIDTH, 510, title, lines)

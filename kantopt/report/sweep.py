@@ -12,7 +12,7 @@ from kantopt.schema.sweep import Sweep, SweepValue
 _WHOLE = "all"
 """Scope of all size classes together."""
 _COLUMNS = ("wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_mean", "wait_censored")
-_TITLES = ("P50", "P90", "P95", "P99", "MEAN", "STILL WAITING")
+_TITLES = ("P50", "P90", "P95", "P99", "MEAN", "NOT STARTED")
 
 
 def sweep_blocks(sweep: Sweep, *, wide: bool = False) -> list[Block]:

@@ -69,7 +69,7 @@ def test_axes_and_lines_have_their_names() -> None:
     )
     assert {
         "waited at most (logarithmic)",
-        "fifo <&>, 1 still waiting",
+        "fifo <&>, 1 not started",
         "easy",
         "10s",
         "1m",

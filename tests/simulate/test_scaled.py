@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from kantopt.report.blocks import Screen, render
+from kantopt.report.simulation import simulation_blocks
+from kantopt.simulate.figures import figures_of
 from kantopt.simulate.metrics.waiting import waiting
 from kantopt.simulate.metrics.window import Window
 from kantopt.simulate.simulator import Simulator
@@ -86,6 +89,9 @@ def test_who_was_withdrawn_waited_until_then_and_wants_nothing_after() -> None:
     assert values["wait_max", "all"].value == 40_000
     assert values["wait_censored", "all"].value == 1
     assert sum(sample.waiting_jobs for sample in history.samples if sample.at >= 50_000) == 0
+    told = render(simulation_blocks(figures_of([history])), Screen()).upper()
+    assert "NOT STARTED" in told
+    assert "STILL WAITING" not in told
 
 
 def replicas_wanted(asked: dict[str, Any], at: int) -> int:

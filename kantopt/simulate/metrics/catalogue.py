@@ -96,7 +96,7 @@ GROUPS = (
         "WAITING TIME (JWTD), by size in GPUs",
         {
             "wait_jobs": ("jobs", "jobs"),
-            "wait_censored": ("still waiting", "jobs"),
+            "wait_censored": ("not started", "jobs"),
             "wait_mean": ("mean", "ms"),
             "wait_p50": ("p50", "ms"),
             "wait_p90": ("p90", "ms"),
@@ -105,9 +105,9 @@ GROUPS = (
         },
         (
             "wait = first start - arrival, of jobs that arrive in the window",
-            "jobs that still wait at the end are censored there: S(t) = product over t_i <= t of "
-            "(1 - d_i / n_i) (Kaplan-Meier); pK = least t with S(t) <= 1 - K/100; mean = area "
-            "under S; > where a larger value is possible",
+            "jobs that have not started are censored at the end, or when they are told to leave: "
+            "S(t) = product over t_i <= t of (1 - d_i / n_i) (Kaplan-Meier); pK = least t with "
+            "S(t) <= 1 - K/100; mean = area under S; > where a larger value is possible",
             KANT,
         ),
         by="size",

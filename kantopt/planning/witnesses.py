@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import gcd
 from typing import TYPE_CHECKING, Literal
 
 from kantopt.clock import Deadline
@@ -29,6 +30,8 @@ COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
 FEW_TURNS = 40
 """How often to change prices of moves: the search does it more often and tells of its own."""
+LONGEST = 2**63 - 1
+"""The largest number that every reader of YAML and JSON takes for a whole one."""
 _SOURCES: dict[Formula, Source] = {
     "combinatorial": "arithmetic",
     "combinatorial on merged pods": "relaxation-search",
@@ -47,6 +50,19 @@ def as_judged(instance: Instance, placement: Placement) -> Instance:
     if not instance.required or not check(instance, placement, (Rule.REQUIRED,)):
         return instance
     return replace(instance, required=frozenset())
+
+
+def in_64_bits(denominator: int, values: Mapping[str, int]) -> tuple[int, Mapping[str, int]]:
+    """Return multipliers in lowest terms, rounded down as far as they are longer than 64 bits.
+
+    YAML reads longer numbers as floats, so that a certificate would not read again. The bound is
+    worked out from what is returned.
+    """
+    shared = gcd(denominator, *values.values())
+    longest = max((denominator, *values.values())) // shared
+    parts = denominator // shared
+    kept = max(1, parts // (1 + longest // LONGEST))
+    return kept, {row: min(k // shared * kept // parts, LONGEST) for row, k in values.items()}
 
 
 class Witnesses:
@@ -230,6 +246,7 @@ class Witnesses:
         values: Mapping[str, int],
         view: View | None = None,
     ) -> None:
+        denominator, values = in_64_bits(denominator, values)
         multipliers = tuple(Multiplier(row=row, value=k) for row, k in values.items() if k)
         if multipliers:
             made = Witness(

@@ -14,10 +14,12 @@ from kantopt.planning.judged import better_bounds
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, question_of
+from kantopt.planning.witnesses import in_64_bits
 from kantopt.problem.build import build_instance
 from kantopt.schema.dump import dump_data
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument
+from kantopt.schema.yaml_scalars import resolve
 from tests.generate import random_documents
 from tests.mutations import certificates, refused, resealed, try_mutations
 from tests.oracle import best
@@ -85,3 +87,19 @@ def test_what_a_plan_claims_beyond_a_certificate_is_told() -> None:
         tier.name for tier in claims
     ]
     assert list(better_bounds(None, weaker)) == []
+
+
+@pytest.mark.parametrize(
+    ("denominator", "asked", "written"),
+    [
+        (10**15, 1908 * 10**17, (1, 190_800)),
+        (10**15 + 1, 10**20, (90_909_090_909_091, 9_090_909_090_909_090_909)),
+    ],
+)
+def test_multipliers_are_written_in_numbers_that_yaml_reads_as_whole(
+    denominator: int, asked: int, written: tuple[int, int]
+) -> None:
+    kept, values = in_64_bits(denominator, {"row": asked})
+    assert resolve(str(values["row"])) == values["row"] < 2**63
+    assert values["row"] * denominator <= asked * kept
+    assert (kept, values["row"]) == written

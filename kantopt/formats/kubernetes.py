@@ -129,7 +129,7 @@ class _Import:
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
         objects, notes = self._objects, self._notes
-        nodes = [read_node(view) for view in objects.of("", "Node")]
+        nodes = [read_node(view, notes) for view in objects.of("", "Node")]
         found = find_levels(objects, nodes, chosen, notes)
         nodes = [
             node.model_copy(update={"labels": {**node.labels, **found.labels[node.name]}})

@@ -14,10 +14,15 @@ _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 MOST_COUNT = 10_000_000
 
 
-def read_node(node: View) -> Node:
+CORDONED_BY = "kantopt/cordoned-by"
+"""Annotation of nodes that the script of a plan has cordoned for as long as it runs."""
+
+
+def read_node(node: View, notes: Notes) -> Node:
     """Read a node; its capacity is what is allocatable, from which nothing is subtracted.
 
-    What runs on it takes its room as a running job of the snapshot.
+    What runs on it takes its room as a running job of the snapshot. Of nodes that the script of a
+    plan has cordoned it is noted: nobody opens them if it was killed.
     """
     metadata, spec, status = node.at("metadata"), node.at("spec"), node.at("status")
     # The API server fills in what is missing; capacity is then allocatable.
@@ -27,6 +32,12 @@ def read_node(node: View) -> Node:
     for condition in status.list("conditions"):
         if condition.text("type") == "Ready":
             ready = condition.text("status") == "True"
+    if spec.flag("unschedulable") and metadata.words("annotations").get(CORDONED_BY):
+        text = (
+            "nodes that the script of a plan has cordoned, which still runs or was killed: closed "
+            f"until that is run again, or kubectl uncordon opens them ({CORDONED_BY})"
+        )
+        notes.add(text, metadata.name())
     return Node(
         name=metadata.name(),
         uid=metadata.text("uid"),

@@ -107,6 +107,17 @@ def test_a_node_without_hostname_label_has_none() -> None:
     assert admits(instance_of(labelled, subject))
 
 
+def test_nodes_that_a_killed_script_has_left_cordoned_are_told() -> None:
+    left = closed(cordoned=True)
+    left["metadata"]["annotations"] = {"kantopt/cordoned-by": "sha256:12"}
+    others = read(closed(cordoned=True), pod("p")).notes
+    (line,) = set(read(left, pod("p")).notes) - set(others)
+    assert line.startswith("nodes that the script of a plan has cordoned")
+    assert line.endswith("1 (n)")
+    left["spec"]["unschedulable"] = False
+    assert read(left, pod("p")).notes == others
+
+
 def test_a_node_that_offers_no_pods_takes_none() -> None:
     bare = node("n")
     del bare["status"]["allocatable"]["pods"]

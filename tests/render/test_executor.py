@@ -314,18 +314,18 @@ def test_what_leaves_does_not_come_back_to_the_node_it_left(script: Script) -> N
     assert not made.cordoned()
 
 
-def test_a_node_that_others_have_cordoned_stays_so(script: Script) -> None:
+@pytest.mark.parametrize("mark", [{}, {"kantopt/cordoned-by": "sha256:12"}])
+def test_a_node_that_others_have_cordoned_stays_so(mark: Object, script: Script) -> None:
     made, plan = moving()
     left = plan.moves[0].from_node
-    plan = plan.model_copy(
-        update={
-            "assignments": (),
-            "waves": plan.waves[:1],
-        }
-    )
+    plan = plan.model_copy(update={"assignments": (), "waves": plan.waves[:1]})
     made.nodes[left]["spec"]["unschedulable"] = True
-    assert script(made, plan, asked=ANYWAY).code == 0
+    made.nodes[left]["metadata"]["annotations"] = mark
+    done = script(made, plan, asked=ANYWAY)
+    assert done.code == 0
     assert made.cordoned() == {left}
+    said = f"Cordoned by the script of another plan, which still runs or was killed: {left}"
+    assert (said in done.out.splitlines()) == bool(mark)
 
 
 @pytest.mark.parametrize("ready", ["600", "0"])

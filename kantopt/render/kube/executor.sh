@@ -342,6 +342,11 @@ check_age() {
 }
 
 undo_what_was_left() { # cordons of a run that was killed
+  others=$(printf '%s\n' "$nodes" | awk -F "$TAB" -v mark="$PLAN" '
+    $4 != "" && $5 != "" && $5 != mark { printf " %s", $1 }')
+  if [ -n "$others" ]; then
+    say "Cordoned by the script of another plan, which still runs or was killed:$others"
+  fi
   left=$(printf '%s\n' "$nodes" | awk -F "$TAB" -v mark="$PLAN" '$5 == mark { print $1 }')
   if [ -z "$left" ] || [ -n "$dry" ]; then return 0; fi
   for node in $left; do cordoned="$cordoned $node"; done

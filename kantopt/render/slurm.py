@@ -53,8 +53,9 @@ class _Acts:
             return "it leaves and starts in one plan"
         if kinds == {"bindings"}:
             nodes = [action.node for action in self.actions if isinstance(action, Binding)]
-            if len(set(nodes)) < self.pods():
-                return "two of its tasks share a node"
+            # Which nodes it gets can be asked for, not how many of its tasks each of them.
+            if len(set(nodes)) < self.pods() and len(set(nodes)) > 1:
+                return "two of its tasks share a node, and it has others"
             return ""
         if self.pods() < job.running:
             return f"it leaves as a whole, {plural(job.running, 'task')}"

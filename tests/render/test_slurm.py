@@ -62,12 +62,20 @@ def test_who_moves_leaves_and_comes_back() -> None:
     assert told(plan) == ["1 leave 5 1700000000 1 n1", "1 return 5 1700000000 1 n4"]
 
 
+def test_all_tasks_of_a_job_may_share_one_node() -> None:
+    plan = make_plan([job("5", 4)], [[bind("a/5", "n1", count=4)]])
+    assert told(plan) == ["1 start 5 1700000000 1 n1"]
+
+
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
         (make_plan([job("5", uid="")], [binds("5", "n1")]), "does not know its id"),
         (make_plan([job("x;y")], [binds("x;y", "n1")]), "does not know its id"),
-        (make_plan([job("5", 2)], [[bind("a/5", "n1", count=2)]]), "two of its tasks share a node"),
+        (
+            make_plan([job("5", 3)], [[bind("a/5", "n1", count=2), bind("a/5", "n2", count=1)]]),
+            "two of its tasks share a node, and it has others",
+        ),
         (
             make_plan([job("5", nodes=["n1", "n2"])], [[evict("a/5", "n1", count=1)]]),
             "it leaves as a whole, 2 tasks",

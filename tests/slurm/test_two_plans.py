@@ -75,3 +75,27 @@ def test_a_victim_that_a_plan_had_pinned_may_run_anywhere_again(slurm: Slurm) ->
     assert (freed["JobState"], freed["ReqNodeList"]) == ("PENDING", "(null)")
     assert freed["ExcNodeList"] == "n8"
     assert "kantopt" not in slurm.run("scontrol", "show", "job", elastic)
+
+
+def test_tasks_of_a_job_that_share_one_node_start_there(slurm: Slurm) -> None:
+    full = submit(slurm, "full", 8)
+    slurm.await_state("RUNNING", full)
+    tasks = slurm.submit("tasks", "--ntasks=4", "--gpus-per-task=2", "--mem-per-cpu=1G")
+    slurm.wait(lambda: slurm.job(tasks)["Reason"] != "None", lambda: slurm.run("squeue"))
+    before = slurm.job(tasks)
+    leaving = [evict(f"a/{full}", node, count=1) for node in slurm.nodes]
+    coming = [bind(f"a/{tasks}", "n6", count=4)]
+    jobs = [job_of(slurm, full, 8), job_of(slurm, tasks, 4)]
+    path = script_of(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
+    interrupt(slurm, path, f"job {full} leaves", signal.SIGKILL)
+    assert slurm.job(tasks)["ReqNodeList"] == "n6"
+    assert follow(slurm, path).returncode == 0
+    runs = slurm.job(tasks)
+    assert (slurm.hosts(tasks), runs["NumTasks"]) == (["n6"], "4")
+    slurm.run("scontrol", "requeuehold", tasks)
+    slurm.await_state("PENDING", tasks)
+    victims = [evict(f"a/{tasks}", "n6", count=1)]
+    obey(slurm, make_plan([job_of(slurm, tasks, 4)], [victims]))
+    freed = slurm.job(tasks)
+    for name in ("NumNodes", "NumTasks", "ReqNodeList", "MinMemoryCPU"):
+        assert freed[name] == before[name]

@@ -83,7 +83,7 @@ def test_more_fit_after_moves_and_most_after_defragmentation() -> None:
     assert (now.rule, "0 of 4 nodes fit: 4 nvidia.com/gpu" in now.message) == ("capacity", True)
     assert some_moves is not None
     assert some_moves.rule == "limits"
-    assert some_moves.message.startswith("moves: no plan moves at most 1 pods for one more; 0 of 4")
+    assert some_moves.message.startswith("moves: no plan moves at most 1 pod for one more; 0 of 4")
     assert every is not None
     assert every.rule == "capacity"
 

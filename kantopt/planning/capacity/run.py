@@ -19,6 +19,7 @@ from kantopt.problem.not_modelled import left_lines
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
 from kantopt.schema.explanation import Verdict
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model, Rule
 
@@ -92,7 +93,7 @@ def _room(
         rule, message = why_no_more(found, copies)
         if moves and found.proved and found.jobs < every.jobs:
             rule = Rule.LIMITS.value
-            message = f"moves: no plan moves at most {moves} pods for one more; {message}"
+            message = f"moves: no plan moves at most {plural(moves, 'pod')} for one more; {message}"
         way = Way(rule=rule, message=message)
     return Room(
         when=when,

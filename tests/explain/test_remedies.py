@@ -92,3 +92,24 @@ def test_of_a_job_that_never_fits_only_what_remedies_change_is_planned_with_othe
     told = explained(asked([node("a"), node("b")], [waits, job("other")]), "default/j")
     assert told.verdict.status == "NEVER"
     assert len(planned) == sum(bool(remedy.edit) for remedy in told.remedies) > 0
+
+
+@pytest.mark.parametrize(
+    ("priority", "policy", "does"),
+    [
+        (5, "PreemptLowerPriority", "raise its priority from 5 to 11, to evict default/r"),
+        (
+            *(5, "Never"),
+            "raise its priority from 5 to 11 and let it preempt: preemptionPolicy "
+            "PreemptLowerPriority, to evict default/r",
+        ),
+        (20, "Never", "let it preempt: preemptionPolicy PreemptLowerPriority"),
+    ],
+)
+def test_a_job_that_may_not_preempt_is_told_to_whatever_its_priority(
+    priority: int, policy: str, does: str
+) -> None:
+    runs = job("r", pods(gpu=8, on=["n"]), priority=10)
+    wanted = job("j", pods(gpu=8), priority=priority, preemptionPolicy=policy)
+    told = explained(asked([node("n", cpu=9, gpu=8)], [runs, wanted]))
+    assert [item.message for item in told.remedies if item.kind == "raise-priority"] == [does]

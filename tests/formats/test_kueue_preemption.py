@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.planning.explain.run import explain
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
@@ -183,3 +184,11 @@ def test_documents_of_a_dump_tell_whom_kueue_evicts_for_whom() -> None:
     assert (told.jobs, told.podsets, told.queues) == (same.jobs, same.podsets, same.queues)
     for note in ("evict nobody beside these", "are not evicted"):
         assert note in str(native.notes)
+
+
+def test_a_job_whose_queue_preempts_nobody_is_not_said_to_have_a_policy_of_its_own() -> None:
+    question = asked(queue("a", 8), runs("mine", "a", 8), waits("w", "a", 8))
+    told = list(explain(question, load_model("mixed"), "w", Deadline.within(30)))[-1]
+    assert told.conflict is not None
+    said = {item.rule: item.message for item in told.conflict.items}
+    assert said["priority"] == "1 running pod not evicted: Kueue preempts nobody for its queue"

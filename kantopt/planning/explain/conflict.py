@@ -47,6 +47,8 @@ class Wording:
         The model's own limits: those of the question may be tighter.
     empty
         It was asked about the empty cluster.
+    by_kueue
+        Kueue alone would make room for the job.
     """
 
     def __init__(
@@ -58,8 +60,11 @@ class Wording:
         allowed: Limits,
         *,
         empty: bool,
+        by_kueue: bool = False,
     ) -> None:
         self.question = question
+        barred = "Kueue preempts nobody for its queue", "the job's preemptionPolicy is Never"
+        self._barred = barred[not by_kueue]
         self.j = j
         self.found = found
         self.empty = empty
@@ -205,7 +210,7 @@ class Wording:
             )
             why = f"that priority {own.priority} may not evict"
             if level < own.priority:
-                why = "not evicted: the job's preemptionPolicy is Never"
+                why = f"not evicted: {self._barred}"
             subject = f"{plural(len(jobs), 'job')} of priority {level}"
             if len(jobs) == 1:
                 subject = f"job {jobs[0].name}, priority {level}"

@@ -38,6 +38,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import left_lines, why_not_placed
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.schema.by_kueue import waits_for_kueue
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Conflict, Explanation, Remedy, Verdict
 from kantopt.schema.hints import one_of
@@ -190,7 +191,8 @@ def _pending(
         told = told.model_copy(update={"what_if": change})
         yield told
     if ladder.refused is not None and asked.nodes:
-        conflict = _conflict(ladder, asked, j, places[0], deadline)
+        by_kueue = waits_for_kueue(question.documents(asked)[j])
+        conflict = _conflict(ladder, asked, j, places[0], deadline, by_kueue=by_kueue)
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})
             yield told
@@ -239,7 +241,13 @@ def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanatio
 
 
 def _conflict(
-    ladder: Ladder, asked: Instance, j: int, places: Places, deadline: Deadline
+    ladder: Ladder,
+    asked: Instance,
+    j: int,
+    places: Places,
+    deadline: Deadline,
+    *,
+    by_kueue: bool,
 ) -> Conflict | None:
     """Explain the most generous question that was answered with no."""
     assert ladder.refused is not None
@@ -252,7 +260,8 @@ def _conflict(
     )
     if found is None:
         return None
-    words = Wording(ladder.refused, j, found, places, asked.model.limits, empty=empty)
+    limits = asked.model.limits
+    words = Wording(ladder.refused, j, found, places, limits, empty=empty, by_kueue=by_kueue)
     return words.document("on an empty cluster" if empty else question_name(ladder.refused))
 
 

@@ -175,9 +175,14 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         evicted, moved = disturbance(trial.asked, trial.decision)
         plan = steps_of(trial.question, trial.asked, trial.decision.placement, trial.decision.waves)
         victims = sorted({item.job for item in plan.evictions}) if plan else []
-        text = f"raise its priority from {w.job.priority} to {value}, to evict {listed(victims)}"
+        raised = f"raise its priority from {w.job.priority} to {value}"
+        lifted = "let it preempt: preemptionPolicy PreemptLowerPriority"
         if value == w.job.priority:
-            text = "let it preempt: preemptionPolicy PreemptLowerPriority"
+            text = lifted
+        elif w.job.may_preempt:
+            text = f"{raised}, to evict {listed(victims)}"
+        else:
+            text = f"{raised} and {lifted}, to evict {listed(victims)}"
         cost = f"{plural(evicted, 'pod')} evicted"
         cost += f", {plural(moved, 'pod')} moved" if moved else ""
         yield from w.ranked("raise-priority", text, cost, trial)

@@ -146,7 +146,7 @@ class _Import:
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
-        kueue = KueueQueues(objects, [member.pod for member in members], notes)
+        kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         members = [replace(m, pod=gpus.into(m.pod)) for m in members]
         pods = with_rooms([member.pod for member in members], nodes, priorities, notes)

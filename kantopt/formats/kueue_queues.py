@@ -20,6 +20,7 @@ from kantopt.formats.kueue_preemption import (
 from kantopt.formats.kueue_workloads import GROUP
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
+from kantopt.formats.priorities import Priorities
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
@@ -67,12 +68,17 @@ class KueueQueues:
     pods
         Pods that run or wait: whether each of a queue can be given one flavor alone decides how
         several are counted.
+    priorities
+        Classes, whose policies are kube-scheduler's and not Kueue's.
     notes
         Takes what is left out.
     """
 
-    def __init__(self, objects: Objects, pods: Sequence[Pod], notes: Notes) -> None:
+    def __init__(
+        self, objects: Objects, pods: Sequence[Pod], priorities: Priorities, notes: Notes
+    ) -> None:
         self._notes = notes
+        self._priorities = priorities
         self.local = {
             key: view.at("spec").text("clusterQueue")
             for key, view in objects.by_name(GROUP, "LocalQueue").items()
@@ -106,11 +112,16 @@ class KueueQueues:
         exists, it is for kube-scheduler to do so, and its pods come as soon as it has its quota.
         """
         rows = None if pod.node else self._rows.get(self.of(pod))
-        preempts = rows is not None and (rows.preemption.own or rows.preemption.others)
-        if rows is not None and not (exists or pod.quota_reserved or preempts):
-            text = "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
-            self._notes.add(text, rows.name)
-            pod = replace(pod, preemption_policy="Never")
+        if rows is not None and not (exists or pod.quota_reserved):
+            if not (rows.preemption.own or rows.preemption.others):
+                text = (
+                    "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
+                )
+                self._notes.add(text, rows.name)
+                pod = replace(pod, preemption_policy="Never")
+            elif self._priorities.preempts_nobody(pod):
+                # Kueue asks its queue, not the policy that its pods will have.
+                pod = replace(pod, preemption_policy="PreemptLowerPriority")
         if rows is not None and (lacks := self._uncovered(pod, rows)):
             what = f"{', '.join(lacks)} in {rows.name}"
             text = "pods whose queue has no quota of what they ask for are planned for all the same"

@@ -50,6 +50,16 @@ class Priorities:
         value = self.value(pod.priority_class)
         return self._default if value is None else value
 
+    def preempts_nobody(self, pod: Pod) -> bool:
+        """Whether the policy of a pod is Never: its own, else its class's, else the default's."""
+        if pod.preemption_policy is not None:
+            return pod.preemption_policy == "Never"
+        return any(
+            item.preemption_policy == "Never"
+            for item in self.classes
+            if (item.name == pod.priority_class if pod.priority_class else item.global_default)
+        )
+
     def own(self, gang: Gang) -> int | None:
         """Priority that a group has for itself, if it has one."""
         return self.value(gang.priority_class) if gang.priority is None else gang.priority

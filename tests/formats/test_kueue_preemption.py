@@ -192,3 +192,13 @@ def test_a_job_whose_queue_preempts_nobody_is_not_said_to_have_a_policy_of_its_o
     assert told.conflict is not None
     said = {item.rule: item.message for item in told.conflict.items}
     assert said["priority"] == "1 running pod not evicted: Kueue preempts nobody for its queue"
+
+
+def test_kueue_does_not_ask_the_policy_of_the_class_that_its_pods_will_have() -> None:
+    """Users keep kube-scheduler from preempting for pods of Kueue's so."""
+    never = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}
+    never |= {"metadata": {"name": "never"}, "preemptionPolicy": "Never"}
+    wanted = waits("w", "a", 8)
+    wanted["spec"]["podSets"][0]["template"]["spec"]["priorityClassName"] = "never"
+    for preemption, gone in (({"withinClusterQueue": LOWER}, {"mine"}), ({}, set())):
+        assert evicted(queue("a", 8, **preemption), never, runs("mine", "a", 8), wanted) == gone

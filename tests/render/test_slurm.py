@@ -98,12 +98,13 @@ def test_what_slurm_cannot_be_held_to_is_advice(plan: Plan, why: str) -> None:
 
 
 def test_what_waits_for_advice_is_advice_and_nobody_leaves_in_vain() -> None:
-    jobs = [job("1", nodes=["n1", "n2"]), job("2"), job("3", nodes=["n3"]), job("4", 2)]
+    jobs = [job("1", nodes=["n1", "n2"]), job("2"), job("3", nodes=["n3"]), job("4", 3)]
     plan = make_plan(jobs, [[evict("a/1", "n1", count=1)], binds("2", "n1")])
     assert told(plan) == []
     assert "it waits for a/1, which is left to you" in render(plan, Asked()).text
-    victim, shared = evict("a/3", "n3", count=1, heir="a/4"), bind("a/4", "n3", count=2)
-    plan = make_plan(jobs, [[victim], [shared]])
+    victim = evict("a/3", "n3", count=1, heir="a/4")
+    shared = [bind("a/4", "n3", count=2), bind("a/4", "n4", count=1)]
+    plan = make_plan(jobs, [[victim], shared])
     with pytest.raises(UsageError, match="1 pod to evict for jobs that it cannot bind"):
         told(plan)
     assert told(plan, Asked(evict_anyway=True)) == ["1 evict 3 1700000000 1 n3"]

@@ -87,7 +87,8 @@ class Defragmentation(Part):
 
     A round plans moves of the cluster as it is when it begins. When its time limit has passed the
     first wave of moves is made, and one more each ``waveTime``, as far as the rules still allow
-    it. A round that would begin before the one before is through is left out.
+    it; none once the hours of its ``window`` are over. A round that would begin before the one
+    before is through is left out.
     """
 
     model: str = Field(default="defrag", description="model, by name or path")

@@ -139,15 +139,21 @@ class Rounds:
             question, wanted, self._options, _deadline(self._limit, self._floor.stop)
         )
         course.waves = deeds_of(floor.world, result)
-        if course.waves:
-            self._calendar.add(Event(floor.now + self._limit, Kind.WAVE, 0))
+        self._enter_wave(floor.now + self._limit)
         return result.plan.solver.status == "OPTIMAL"
 
     def carry_out(self) -> None:
         """Make the moves of the next wave."""
         carry_out(self._floor, self.course.waves.pop(0))
-        if self.course.waves:
-            self._calendar.add(Event(self._floor.now + self._wave_time, Kind.WAVE, 0))
+        self._enter_wave(self._floor.now + self._wave_time)
+
+    def _enter_wave(self, at: int) -> None:
+        """Enter the next wave, if there is one; once its hours are over, the rest is left out."""
+        course = self.course
+        if course.waves and _opening(at, self._window) != at:
+            course.waves, course.seen = [], None
+        if course.waves:
+            self._calendar.add(Event(at, Kind.WAVE, 0))
 
 
 def _model(name: str, where: str) -> Model:

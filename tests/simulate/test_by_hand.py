@@ -364,16 +364,6 @@ def test_a_round_of_defragmentation_moves_jobs_together(mode: str, end: int, los
     assert history.horizon == 1000 * end
 
 
-def test_rounds_keep_to_their_hours() -> None:
-    how = policy(
-        placement={"strategy": "least-allocated"},
-        defragmentation={"period": "1h", "timeLimit": "2s", "window": "22:00-06:00"},
-    )
-    course = trace(job("a", 36_000, 86_400, 2), job("b", 36_000, 86_400, 2))
-    history = simulated(snapshot(8, 8), course, how)
-    assert next(each.end // 1000 for each in history.stays) == 22 * 3600 + 2
-
-
 def test_a_job_that_holds_its_quota_does_so_while_it_runs() -> None:
     """Beyond that nobody would ever have the quota of one that has ended."""
     queues = [{"name": "q", "resources": [{"name": GPU, "nominalQuota": 2}]}]

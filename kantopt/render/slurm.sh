@@ -4,7 +4,8 @@ usage="usage: sh SCRIPT [--dry-run] [--cancel] [--exclude] [--no-reservation] [-
   --exclude         keep jobs to their nodes by excluding all others (always so with topology/block)
   --no-reservation  do not keep others off the nodes meanwhile
   --wait SECONDS    longest wait for jobs to leave or to run (600)
-  --undo            take back what a run that was killed has left: holds, node lists, reservation
+  --undo            take back what a run that was killed has left: holds, node lists, reservation;
+                    and node lists of jobs that it had started and that Slurm has queued again
 Exit status: 0 done; 1 stopped on the way; 2 usage; 3 refused, nothing was done."
 dry='' cancel='' exclude='' reserve=yes patience=600 only_undo=''
 while [ $# -gt 0 ]; do
@@ -442,10 +443,11 @@ nodes_of() { names_in "$(each "$1" 'start return' add_nodes | paste -s -d , -)";
 
 undo_line() {
   where "$@"
-  [ "$now" = to-do ] && [ "$state" = PENDING ] || return 0
+  [ "$state" = PENDING ] || return 0
   marks_of "$3"
-  case $2/$mark in
-    */"kantopt:$plan_id:"*|return/) ;;
+  # One that Slurm has queued again since still waits for the nodes of the plan.
+  case $now/$2/$mark in
+    */"kantopt:$plan_id:"*|to-do/return/) ;;
     *) return 0 ;;
   esac
   unpin "$3"
@@ -535,4 +537,10 @@ for step_now in $steps; do
 done
 keep ''
 finished=yes
-[ -n "$dry" ] || say "Done."
+[ -z "$dry" ] || exit 0
+case $plan in
+  *' start '*|*' return '*)
+    say "Jobs that it has started keep to their nodes, which Slurm changes for none that runs."
+    say "If Slurm queues one again it waits for the same nodes: --undo lets it go anywhere." ;;
+esac
+say "Done."

@@ -99,3 +99,28 @@ def test_tasks_of_a_job_that_share_one_node_start_there(slurm: Slurm) -> None:
     freed = slurm.job(tasks)
     for name in ("NumNodes", "NumTasks", "ReqNodeList", "MinMemoryCPU"):
         assert freed[name] == before[name]
+
+
+def test_a_job_that_slurm_queues_again_may_run_anywhere_if_that_is_asked(slurm: Slurm) -> None:
+    full = submit(slurm, "full", 8)
+    slurm.await_state("RUNNING", full)
+    job = submit(slurm, "job", 2, "--exclude=n8")
+    leaving = [evict(f"a/{full}", node, count=1) for node in slurm.nodes]
+    coming = [bind(f"a/{job}", node, count=1) for node in ("n2", "n5")]
+    jobs = [job_of(slurm, full, 8), job_of(slurm, job, 2)]
+    said = obey(slurm, make_plan(jobs, [leaving, coming]))
+    assert (
+        "If Slurm queues one again it waits for the same nodes: --undo lets it go anywhere." in said
+    )
+    path = slurm.folder / "made.sh"
+    fails = ("scontrol", "update", "NodeName=n5", "State=DOWN", "Reason=disk")
+    slurm.run(*fails)
+    slurm.await_state("PENDING", job)
+    assert slurm.job(job)["ReqNodeList"] == "n[2,5]"
+    done = follow(slurm, path, "--undo")
+    assert done.returncode == 0, done.stdout
+    freed = slurm.job(job)
+    assert (freed["ReqNodeList"], freed["ExcNodeList"]) == ("(null)", "n8")
+    assert freed["NumNodes"] in ("2", "2-2")
+    assert freed["Priority"] != "0"
+    assert "kantopt" not in slurm.run("scontrol", "show", "job", job)

@@ -50,9 +50,12 @@ class Census:
         cluster, up = self._cluster, np.ones(len(self._gpus), dtype=np.bool_)
         up[sorted(cluster.down)] = False
         gpus = np.where(up, self._gpus, 0)
-        free = np.clip(cluster.lacks.free(), 0, gpus)
-        used = gpus - free
-        partly = (used > 0) & (free > 0)
+        used = gpus - np.clip(cluster.lacks.free(), 0, gpus)
+        # Of a node that takes no pods what is bound counts, and what is free is there for nobody.
+        gpus = np.where(self._usable, gpus, used)
+        free = gpus - used
+        counts = self._usable & (gpus > 0)
+        partly = counts & (used > 0) & (free > 0)
         reserved, left = int(used.sum()), int(free.sum())
         given = self._attribute(waiting, left)
         return Sample(
@@ -61,7 +64,7 @@ class Census:
             healthy=int(gpus.sum()),
             reserved=reserved,
             running=reserved - sum(map(cluster.gpus, restarting)),
-            nodes=int((gpus > 0).sum()),
+            nodes=int(counts.sum()),
             fragmented=int(partly.sum()),
             stranded=int(free[partly].sum()),
             waiting_jobs=len(waiting),
@@ -71,7 +74,7 @@ class Census:
             lost_fragmentation=given.fragmentation,
             lost_waiting=given.waiting,
             idle=given.left,
-            largest_gang=int(free[(used == 0) & self._usable].sum()),
+            largest_gang=int(free[used == 0].sum()),
         )
 
     def _attribute(self, waiting: Waiting, free: int) -> _Free:

@@ -71,7 +71,8 @@ class Stay:
 class Sample:
     """The cluster from one moment to that of the next sample; GPUs in milli-GPU.
 
-    ``capacity`` = (capacity - ``healthy``) of failed nodes + ``reserved`` + what is free;
+    ``capacity`` = (capacity - ``healthy``) of failed nodes, and free on those that take no pods,
+    + ``reserved`` + what is free;
     ``reserved`` = ``running`` + what is restarting; what is free = ``lost_quota`` +
     ``lost_topology`` + ``lost_fragmentation`` + ``lost_waiting`` + ``idle``.
     """
@@ -85,7 +86,7 @@ class Sample:
     running: int
     """Of those, to pods that work."""
     nodes: int
-    """Nodes with GPUs that are healthy."""
+    """Nodes with GPUs that are healthy: they have not failed, and take pods."""
     fragmented: int
     """Of those, nodes whose GPUs are partly bound."""
     stranded: int

@@ -86,9 +86,10 @@ GROUPS = (
         (
             "all nodes = running + restarts + failed nodes + quotas + topology + fragmentation + "
             "waiting + no demand, in integers, GPUs x time each",
-            "restarts: bound to pods that do not work yet; quotas, topology, fragmentation: free, "
-            "and wanted by a job that only this keeps from starting; waiting: wanted by a job "
-            "that fits and is held back, or that is larger than all that is free",
+            "failed nodes: GPUs of those, and free ones of nodes that take no pods (cordoned, not "
+            "ready); restarts: bound to pods that do not work yet; quotas, topology, "
+            "fragmentation: free, and wanted by a job that only this keeps from starting; waiting: "
+            "wanted by a job that fits and is held back, or that is larger than all that is free",
         ),
     ),
     Group(

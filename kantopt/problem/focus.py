@@ -16,6 +16,8 @@ _OBJECTIVES = (
     # Of as many, those that lose the least work, and of these the least important.
     "lost_gpu_seconds",
     {"moves": {"by": "priority"}},
+    # What the job has room for beyond its minimum, at no further cost.
+    "unplaced",
     "domains_crossed",
 )
 
@@ -30,7 +32,11 @@ def focused(instance: Instance, j: int) -> Instance:
     """
     model = instance.model
     rules = model.rules.model_copy(update={"priority": "strict"})
-    objectives = tuple(Objective.model_validate(each) for each in _OBJECTIVES)
+    job = instance.jobs[j]
+    more = sum(role.count for role in job.roles) > job.min_count > 0
+    objectives = tuple(
+        Objective.model_validate(each) for each in _OBJECTIVES if more or each != "unplaced"
+    )
     asked = model.model_copy(update={"rules": rules, "objectives": objectives, "required": ()})
     jobs = list(instance.jobs)
     jobs[j] = _whole(jobs[j]) if runs_enough(instance, jobs[j]) else jobs[j]

@@ -275,7 +275,8 @@ def _few(names: tuple[str, ...], wide: bool) -> str:
     text = joined(names)
     if wide or len(text) <= _WIDTH:
         return text
-    return f"{joined(names[:_NAMES])} and {len(names) - _NAMES} more"
+    kept = min(_NAMES, len(names) - 1)
+    return f"{joined(names[:kept])} and {len(names) - kept} more"
 
 
 _LINES = 3

@@ -380,3 +380,14 @@ def test_who_lacks_only_the_balance_that_others_would_make_waits_and_is_not_hope
     assert alone.answer == "no"
     wide = verdict([job("j", pods(count=2, cpu=99, labels=labels))], nodes)
     assert wide.verdict.status == "NEVER"
+
+
+def test_pods_above_the_minimum_have_what_room_a_victim_leaves_beside_those_that_it_goes_for() -> (
+    None
+):
+    runs = job("r", pods(gpu=4, on=["n"]), priority=0, movable=False)
+    wanted = job("j", pods(count=2, gpu=2), minCount=1, priority=9)
+    told = explained(asked([node("n", gpu=4)], [runs, wanted]))
+    assert told.plan is not None
+    assert (told.plan.placed_pods, told.plan.evicted_pods) == (2, 1)
+    assert "waits" not in told.verdict.message

@@ -97,6 +97,13 @@ def test_names_that_fill_a_line_are_counted_unless_wide() -> None:
     assert "0079" in line
 
 
+def test_few_names_that_are_longer_than_a_line_lose_one_and_count_it() -> None:
+    jobs = tuple(f"team/a-job-with-a-long-name-{letter}" for letter in "abcde")
+    item = ConflictItem(rule="gang", subject="5 jobs", message="5 lines more", jobs=jobs)
+    (line,) = lines(item)
+    assert "name-d and 1 more" in line
+
+
 def test_of_a_long_plan_the_job_itself_and_the_first_moves_are_shown() -> None:
     there: dict[str, Any] = {"pod_set": "main", "count": 1, "from_node": "a", "to_node": "b"}
     moves = tuple(

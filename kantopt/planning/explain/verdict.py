@@ -262,6 +262,8 @@ def _others(question: Instance, j: int, decision: Decision) -> str:
     if not rest:
         return ""
     rule, reason = first_reason(question, placement, j)
-    why = "" if rule == NOT_EXAMINED else f" ({rule}: {reason})"
-    who = "The other pod waits" if rest == 1 else f"The other {rest} pods wait"
-    return f" {who}{why}: for pods above minCount nobody is moved or evicted."
+    other = "other pod" if rest == 1 else f"other {rest} pods"
+    if rule == NOT_EXAMINED:
+        return f" Room beside it for the {other} was not looked for."
+    who = f"The {other} {'waits' if rest == 1 else 'wait'}"
+    return f" {who} ({rule}: {reason}): for pods above minCount nobody is moved or evicted."

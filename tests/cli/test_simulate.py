@@ -198,6 +198,19 @@ def test_hours_that_no_day_has_are_refused(cli: Cli, window: str) -> None:
     assert f'defragmentation.window: found "{window}"' in done.err
 
 
+def test_of_a_trace_in_which_nothing_happens_that_is_said(cli: Cli) -> None:
+    Path("snap.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\n"
+        "nodes: [{name: a, allocatable: {nvidia.com/gpu: 8}}]\n"
+    )
+    Path("none.yaml").write_text("apiVersion: kantopt/v1alpha1\nkind: Trace\n")
+    asked = ("simulate", "snap.yaml", "none.yaml", "--policy", "fifo")
+    done = cli(*asked)
+    assert (done.code, done.out) == (64, "")
+    assert "found nothing that happens, expected jobs that come, or --until" in done.err
+    assert cli(*asked, "--until", "1h").code == 0
+
+
 def test_without_a_cluster_that_is_said_of_the_files(cli: Cli) -> None:
     done = cli("simulate", "trace.yaml", "--policy", "fifo")
     assert done.code == 65

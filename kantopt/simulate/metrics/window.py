@@ -45,6 +45,9 @@ class Window:
         self.begin = begin
         self.end = history.horizon if end is None else min(end, history.horizon)
         self.name = f"{history.policy} on {history.trace}"
+        if not history.horizon:
+            expected = "jobs that come, or --until to measure the cluster as it stands"
+            raise UsageError(f"{self.name}: found nothing that happens, expected {expected}")
         if not 0 <= self.begin < self.end:
             asked = f"from {begin / 1000:.12g} s on"
             asked += "" if end is None else f" and before {end / 1000:.12g} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -89,8 +90,10 @@ class _Realisation:
         finest = instance.topology.domain_of[-1] if instance.topology.domain_of else ()
         self._merged = any(len({finest[n] for n in nodes}) > 1 for nodes in groups if finest)
         self._masks: dict[int, Mask] = {}
-        self._lifted: dict[int, int] = {}
-        """Pods by node that are lifted and would come home."""
+        self._lifted: dict[int, Counter[int]] = {}
+        """Pods by node that are lifted and would come home, of what is wanted by its place."""
+        self._leaving: Counter[tuple[int, int]] = Counter()
+        """How many of them are to move, by what is wanted and group: one or another."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
         """Job and nodes of those that go together, until a more important one is on one."""
         self._tied = close_jobs(instance)
@@ -106,14 +109,14 @@ class _Realisation:
         homes: dict[int, list[tuple[int, Spot, int]]] = {}
         for i, w in enumerate(wanted):
             if self._runs(w):
-                homes[i] = self._lift(w) if w.movable else self._evict(w)
+                homes[i] = self._lift(i, w) if w.movable else self._evict(w)
         order = sorted(range(len(wanted)), key=lambda i: self._order(wanted[i]))
         for i in self._held(order, wanted):
             w = wanted[i]
             if not self._runs(w):
                 self._bind(w)
             elif w.movable:
-                self._return(w, homes[i])
+                self._return(i, w, homes[i])
         gangs = [i for i in order if self._is_gang(wanted[i]) and not self._runs(wanted[i])]
         for i in self._held(gangs, wanted):
             self._complete(wanted[i])
@@ -184,7 +187,7 @@ class _Realisation:
         self._left.add(s, spot, pods)
         self._owed[spot.node] = max(priority, self._owed.get(spot.node, priority))
 
-    def _lift(self, w: Wanted) -> list[tuple[int, Spot, int]]:
+    def _lift(self, i: int, w: Wanted) -> list[tuple[int, Spot, int]]:
         """Take pods that may move off their nodes for the time being; some go for good."""
         spots = [
             (s, spot, pods) for s in w.podsets for spot, pods in sorted(self.state.spots[s].items())
@@ -205,8 +208,9 @@ class _Realisation:
                 self._gone[s, spot] = (podset.job, {spot.node})
                 self._leave(s, spot, gone)
             if podset.gpu_milli:
-                self._lifted[spot.node] = self._lifted.get(spot.node, 0) + pods
+                self._lifted.setdefault(spot.node, Counter())[i] += pods - gone
             found.append((s, spot, pods - gone if podset.gpu_milli else pods))
+        self._leaving.update({(i, group): pods for group, pods in excess.items() if pods > 0})
         return found
 
     def _bind(self, w: Wanted) -> None:
@@ -282,7 +286,7 @@ class _Realisation:
                     n not in owed,
                     owed.get(n, 0),
                     n not in fixed,
-                    self._lifted.get(n, 0),
+                    self._disturbs(n, group),
                     n,
                 ),
             )
@@ -290,16 +294,23 @@ class _Realisation:
             got = self._place(s, min(pods, int(room[n])), n)
             pods -= got
             if got:
+                self._leaving.subtract({(i, group): k for i, k in self._lifted.get(n, {}).items()})
                 self._gone = {
                     key: (v, places)
                     for key, (v, places) in self._gone.items()
                     if n not in places or state.instance.jobs[v].priority >= job.priority
                 }
 
+    def _disturbs(self, n: int, group: int) -> tuple[int, int]:
+        """Pods that would come home to a node of a group: those that are not to leave, and all."""
+        here = self._lifted.get(n, Counter[int]())
+        stay = sum(max(0, k - max(0, self._leaving[i, group])) for i, k in here.items())
+        return stay, here.total()
+
     def _place(self, s: int, pods: int, n: int) -> int:
         return fill(self.scores, s, pods, mask_of(self.state.size, [n]))
 
-    def _return(self, w: Wanted, spots: Sequence[tuple[int, Spot, int]]) -> None:
+    def _return(self, i: int, w: Wanted, spots: Sequence[tuple[int, Spot, int]]) -> None:
         """Bring lifted pods home, as many as should be in each group; others go elsewhere."""
         left = dict(w.counts)
         waiting: list[tuple[bool, int, int]] = []
@@ -312,12 +323,17 @@ class _Realisation:
                 back += 1
             if back < pods:
                 waiting.append((self._blocked(s, spot), s, pods - back))
+        for here in self._lifted.values():
+            del here[i]
+        awaited = mask_of(self.state.size, [n for n, here in self._lifted.items() if here.total()])
         # Last those that have a reason to be gone: somebody more important is where they were.
         for _, s, pods in sorted(waiting):
             for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
-                got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
-                left[g] -= got
-                pods -= got
+                # Where nobody is to come home yet, if there is such room.
+                for mask in (self._mask(g) & ~awaited, self._mask(g)):
+                    got = fill(self.scores, s, min(pods, left[g]), mask)
+                    left[g] -= got
+                    pods -= got
             pods = min(pods, sum(left.values()))
             if pods > 0:  # there should be room, and it is not in its group
                 fill(self.scores, s, pods)

@@ -136,6 +136,44 @@ def test_a_gang_that_finds_no_domain_has_the_first_choice_then() -> None:
     assert after.placed(0) + after.placed(1) == 1
 
 
+def test_new_pods_take_the_nodes_of_those_who_are_to_leave() -> None:
+    """Of two that run in a rack the first is to stay there; the new ones are larger than both."""
+    nodes = [node(name, gpu=8, rack="b/r" if name in "abc" else "b/s") for name in "abcd"]
+    jobs = [
+        job("stays", pods(gpu=8, on=["a"]), priority=1),
+        job("leaves", pods(gpu=8, on=["b"]), priority=2),
+        job("gang", pods(count=2, cpu=4, gpu=8), priority=9, minCount=2),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [
+        Wanted((0,), {0: 1}, movable=True),
+        Wanted((1,), {1: 1}, movable=True),
+        Wanted((2,), {0: 2}, movable=False),
+    ]
+    after = realise(instance, [(0, 1, 2), (3,)], wanted)
+    assert after is not None
+    assert after.podsets == ({Spot(0): 1}, {Spot(3): 1}, {Spot(1): 1, Spot(2): 1})
+
+
+def test_who_moves_takes_no_node_of_those_who_are_to_stay() -> None:
+    """The more important one comes first, into a rack where another is to stay."""
+    nodes = [node(name, gpu=8, rack="b/r" if name == "a" else "b/s") for name in "abc"]
+    jobs = [
+        job("stays", pods(gpu=8, on=["b"]), priority=1),
+        job("moves", pods(gpu=8, on=["a"]), priority=2),
+        job("new", pods(gpu=8), priority=9),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [
+        Wanted((0,), {1: 1}, movable=True),
+        Wanted((1,), {1: 1}, movable=True),
+        Wanted((2,), {0: 1}, movable=False),
+    ]
+    after = realise(instance, [(0,), (1, 2)], wanted)
+    assert after is not None
+    assert after.podsets == ({Spot(1): 1}, {Spot(2): 1}, {Spot(0): 1})
+
+
 def test_with_many_gangs_and_domains_pods_are_counted_by_class_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

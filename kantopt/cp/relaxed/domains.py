@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
+from kantopt.cp.relaxed.blocks import Block, add_rounding
 from kantopt.cp.relaxed.kinds import JobKind, PodKind
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.variables import Terms, weighted
@@ -121,6 +122,7 @@ class DomainRelaxation(GangRelaxation):
         ]
         self._used: dict[tuple[int, tuple[int, ...], int], dict[int, IntVar]] = {}
         self._beyond: dict[tuple[int, tuple[int, ...], int, int], IntVar] = {}
+        self._blocks: dict[tuple[int, int], list[Block]] = {}
         for j, kind in enumerate(self.kinds.jobs):
             for need in self.needs.get(kind.one.index, ()):
                 if any(pods.one.running for i in need.roles for pods in kind.roles[i]):
@@ -129,6 +131,12 @@ class DomainRelaxation(GangRelaxation):
                     self._require(j, kind, need, need.required)
                 if need.slice_level is not None and self.instance.on(Rule.SLICES):
                     self._slice(kind, need, need.slice_level)
+
+    def add_rounding(self, cp: CpModel) -> None:
+        """Add to a copy of the model what stays beside gangs that are whole in domains."""
+        domains = {level: self.classes_by_domain(level) for level, _ in self._blocks}
+        where = ((domains[level][d], blocks) for (level, d), blocks in self._blocks.items())
+        add_rounding(self, cp, where)
 
     def spread(self, j: int, level: int, roles: tuple[int, ...], fewest: int) -> LinearExprT | None:
         """Return domains of a level that a single gang uses beyond the fewest, at most.
@@ -204,19 +212,21 @@ class DomainRelaxation(GangRelaxation):
                         self.cp.add(self.inside(pods, classes) == 0)
                 continue
             most = jobs
+            least = {i: kind.one.needed(kind.one.roles[i]) if whole else 0 for i in need.roles}
             for i in need.roles:
-                least = kind.one.roles[i].min_count if whole else 0
-                if least:
+                if least[i]:
                     room = sum(self._room(pods, classes) for pods in kind.roles[i])
-                    most = min(most, room // least)
+                    most = min(most, room // least[i])
             start = self.cp.new_int_var(0, most, f"starts[{kind.one.index},{level},{d}]")
             starts.append(start)
+            block = Block(start, tuple((tuple(kind.roles[i]), least[i]) for i in need.roles))
+            self._blocks.setdefault((level, d), []).append(block)
             for i in need.roles:
                 role = kind.one.roles[i]
                 for pods in kind.roles[i]:
                     self.cp.add(self.inside(pods, classes) <= role.count * start)
-                    if whole and role.min_count:
-                        self.cp.add(self.inside(pods, classes) >= role.min_count * start)
+                    if least[i]:
+                        self.cp.add(self.inside(pods, classes) >= least[i] * start)
         total = weighted([(start, 1) for start in starts])
         if whole:
             self.cp.add(total == self.satisfied[j])
@@ -238,3 +248,7 @@ class DomainRelaxation(GangRelaxation):
             most = 0 if d is None else room // need.slice_size
             slices = self.cp.new_int_var(0, most, f"slices[{kind.one.index},{level},{d}]")
             self.cp.add(weighted(terms) == need.slice_size * slices)
+            if d is not None:
+                every = tuple(pods for i in need.roles for pods in kind.roles[i])
+                block = Block(slices, ((every, need.slice_size),))
+                self._blocks.setdefault((level, d), []).append(block)

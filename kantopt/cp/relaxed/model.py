@@ -53,6 +53,8 @@ class Relaxation:
         """Pods of each kind in each class; of kinds that stay for certain there is no count."""
         self.moved: dict[int, IntVar] = {}
         """Pods of a kind that move, at least those that change their class."""
+        self.arrived: list[dict[int, IntVar]] = []
+        """Pods of each kind that may move in each class, beyond those there now."""
         self.rows: dict[int, list[Row]] = {}
         """What each class can hold."""
         self._placed: list[LinearExprT] = []
@@ -119,6 +121,7 @@ class Relaxation:
         cp, k = self.cp, kind.index
         counts: dict[int, IntVar] = {}
         self.at.append(counts)
+        self.arrived.append({})
         if kind.fixed:
             self._placed.append(kind.count)
             return
@@ -135,11 +138,11 @@ class Relaxation:
             cp.add_linear_constraint(total, least, kind.count)
         if kind.movable:
             self.moved[k] = cp.new_int_var(0, kind.count, f"moved[{k}]")
-            arrives = []
+            arrived = self.arrived[k]
             for i, var in counts.items() if len(counts) > 1 else ():
-                arrives.append(cp.new_int_var(0, kind.count, f"arrive[{k},{i}]"))
-                cp.add(arrives[-1] >= var - standing.get(i, 0))
-            cp.add(self.moved[k] >= weighted([(arrive, 1) for arrive in arrives]))
+                arrived[i] = cp.new_int_var(0, kind.count, f"arrive[{k},{i}]")
+                cp.add(arrived[i] >= var - standing.get(i, 0))
+            cp.add(self.moved[k] >= weighted([(arrive, 1) for arrive in arrived.values()]))
             if kind.evictable:
                 cp.add(self.moved[k] <= total)
 

@@ -9,7 +9,7 @@ of them, exact in integers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.cp.relaxed.kinds import PodKind
 from kantopt.problem.cluster import Node
@@ -22,12 +22,14 @@ from kantopt.verify.witness.capacity import steps
 class Row:
     """``sum of weights[k] * pods of kind k`` on some nodes is at most ``limit``.
 
-    ``largest`` is the most that a single one of the nodes holds.
+    ``largest`` is the most that a single one of the nodes holds, ``unit`` what is counted: the
+    class of the devices or none, the resource, and how much of it counts as one.
     """
 
     weights: Mapping[int, int]
     limit: int
     largest: int
+    unit: tuple[str, int, int]
 
 
 def rows_of(
@@ -63,7 +65,7 @@ def _resource_rows(offers: list[tuple[Node, int]], kinds: list[PodKind], r: int)
         if offer is None:
             return
         bins[offer] = bins.get(offer, 0) + number
-    yield from (row for _, row in _rounded(sizes, bins))
+    yield from _rounded(sizes, bins, ("", r))
 
 
 def _device_rows(
@@ -83,13 +85,14 @@ def _device_rows(
             slots[offer] = slots.get(offer, 0) + number
     if not sizes or not slots:
         return
-    for step, row in _rounded(sizes, slots):
+    for row in _rounded(sizes, slots, (device_class, r)):
+        step = row.unit[2]
         weights = {k: w * counts[k] for k, w in row.weights.items()}
         largest = max(
             sum(node.devices[d].capacity[r] // step for d in node.devices_of(device_class))
             for node, _ in offers
         )
-        yield Row(weights, row.limit, largest)
+        yield replace(row, weights=weights, largest=largest)
     # Pods that take more than half of a device have it for themselves.
     half = max(slots) // 2 + 1
     whole = {k: counts[k] * (size // half) for k, size in sizes.items() if size >= half}
@@ -97,15 +100,17 @@ def _device_rows(
     for node, number in offers:
         able = sum(node.devices[d].capacity[r] >= half for d in node.devices_of(device_class))
         devices[able] = devices.get(able, 0) + number
-    yield from (row for _, row in _rounded(whole, devices))
+    yield from _rounded(whole, devices, (device_class, -1 - r))
 
 
-def _rounded(sizes: Mapping[int, int], bins: Mapping[int, int]) -> Iterator[tuple[int, Row]]:
-    """Yield rows for items in bins, by step; bins are given with their numbers."""
+def _rounded(
+    sizes: Mapping[int, int], bins: Mapping[int, int], what: tuple[str, int]
+) -> Iterator[Row]:
+    """Yield rows for items in bins, which are given with their numbers."""
     if not sizes:
         return
     for step in steps(sizes.values(), bins):
         weights = {k: size // step for k, size in sizes.items() if size >= step}
         limit = sum(number * (size // step) for size, number in bins.items())
         if weights:
-            yield step, Row(weights, limit, max(bins, default=0) // step)
+            yield Row(weights, limit, max(bins, default=0) // step, (*what, step))

@@ -197,11 +197,18 @@ class Towards:
         workers, seed = max(2, self._budget.workers), self._budget.seed % 2**31
         return solver_of(share * left, workers=workers, seed=seed)
 
+    def _copy(self, m: GangRelaxation, i: int) -> cp_model.CpModel:
+        """Copy a model for a tier; that of moves is solved by what must leave for whole gangs."""
+        cp = m.cp.clone()
+        if self._tiers[i].metric is Metric.MOVES and isinstance(m, DomainRelaxation):
+            m.add_rounding(cp)
+        return cp
+
     def _prove(self, i: int, expr: LinearExprT) -> None:
         """Bound a tier from below."""
         value, known = self._best().values[i], self._known(i)
         hint(self._relaxation, self._best().placement)
-        cp = self._relaxation.cp.clone()
+        cp = self._copy(self._relaxation, i)
         # Not for good: what is known of the tier need not hold for the expression.
         cp.add(expr >= known)
         cp.add(expr <= value)
@@ -215,6 +222,8 @@ class Towards:
         least = round_up(solver.best_objective_bound)
         if least > known:
             self._bound(i, min(least, value))
+        if status in SOLVED and self._tiers[i].metric in LATER and solver.objective_value < value:
+            self._take(self._relaxation, solver)
 
     def _settle(self, i: int) -> Settled:
         """Find out what plans this good above a tier have in common, and say it to the models."""
@@ -297,7 +306,7 @@ class Towards:
             return
         value = self._best().values[i]
         hint(guide, self._best().placement)
-        cp = guide.cp.clone()
+        cp = self._copy(guide, i)
         cp.add(expr >= self._known(i))
         cp.add(expr <= value)
         if spare:

@@ -1,0 +1,121 @@
+"""What stays beside gangs that are whole in domains: nothing legal is cut off, and parts are."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from ortools.linear_solver import pywraplp
+from ortools.sat.python.cp_model import CpModel
+
+from kantopt.cp.linear import linear_program
+from kantopt.cp.relaxed.domains import DomainRelaxation
+from kantopt.cp.relaxed.tiers import expression
+from kantopt.cp.solver import SOLVED, solver_of
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.verify.rules import check
+from tests.campaign import some
+from tests.placements import random_placement
+from tests.verify.world import job, node, pods, question
+
+OBJECTIVES: list[Any] = ["unplaced", "evictions", "moves"]
+REQUIRED = {"required": "rack"}
+SLICES = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+
+
+def drawn(rng: random.Random) -> Instance:
+    """Racks of a few nodes with pods that may move, go or neither; gangs wait for whole racks."""
+    nodes, free = [], {}
+    for rack in "abc"[: rng.randint(2, 3)]:
+        for n in range(rng.randint(2, 4)):
+            nodes.append(node(f"{rack}{n}", cpu=9, gpu=2, rack=f"t/{rack}"))
+            free[f"{rack}{n}"] = 2
+    jobs = []
+    for k in range(rng.randint(1, len(nodes))):
+        gpus = rng.randint(1, 2)
+        places = [name for name, room in free.items() if room >= gpus]
+        if places:
+            place = rng.choice(places)
+            free[place] -= gpus
+            kind = {"priority": rng.choice((0, 0, 9)), "movable": rng.random() < 0.7}
+            jobs.append(job(f"run-{k}", pods(gpu=gpus, on=[place]), **kind))
+    for k in range(rng.randint(1, 3)):
+        close = rng.choice((REQUIRED, SLICES))
+        count = rng.choice((2, 4)) if close is SLICES else rng.randint(2, 3)
+        gang = pods(count=count, gpu=rng.randint(1, 2), topologyRequest=close)
+        jobs.append(job(f"gang-{k}", gang, priority=5, minCount=count))
+    return question(nodes, jobs, objectives=OBJECTIVES)
+
+
+@pytest.mark.parametrize("block", some(range(4)))
+def test_no_legal_placement_is_cut_off(block: int) -> None:
+    cuts = legal = 0
+    for seed in range(block, 80, 4):
+        rng = random.Random(seed)
+        instance = drawn(rng)
+        m = DomainRelaxation(instance, tiers_of(instance))
+        cp = m.cp.clone()
+        m.add_rounding(cp)
+        cuts += len(cp.proto.constraints) - len(m.cp.proto.constraints)
+        for _ in range(12):
+            placement = random_placement(rng, instance)
+            if check(instance, placement):
+                continue
+            legal += 1
+            fixed = cp.clone()
+            for kind in m.kinds.pods:
+                for c, count in m.at[kind.index].items():
+                    there = sum(
+                        k
+                        for s in kind.podsets
+                        for spot, k in placement.podsets[s].items()
+                        if m.classes.class_of[spot.node] == c
+                    )
+                    fixed.add(count == there)
+            assert solver_of(10.0).solve(fixed) in SOLVED, (seed, placement)
+    assert cuts > 20
+    assert legal > 20
+
+
+def least_in_parts(cp: CpModel) -> float:
+    """Least of an objective where numbers need not be whole."""
+    program = linear_program(cp)
+    assert program is not None
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    variables = [solver.NumVar(low, high, "") for low, high in program.bounds]
+    for row in program.rows:
+        total = solver.Sum([variables[i] * k for i, k in row.terms.items()])
+        if row.low is not None:
+            solver.Add(total >= row.low)
+        if row.high is not None:
+            solver.Add(total <= row.high)
+    solver.Minimize(solver.Sum([variables[i] * k for i, k in program.costs.items()]))
+    assert solver.Solve() == pywraplp.Solver.OPTIMAL
+    found: float = solver.Objective().Value()
+    return found
+
+
+@pytest.mark.parametrize("close", [REQUIRED, {**SLICES, "podSetSliceSize": 4}])
+def test_parts_of_a_gang_do_not_fill_the_gaps_of_racks(close: dict[str, Any]) -> None:
+    """Three, two and one of six nodes are free: a gang of four takes one move, its parts none."""
+    nodes = [node(f"{r}{n}", cpu=9, gpu=1, rack=f"t/{r}") for r in "abc" for n in range(6)]
+    standing = {"a": 3, "b": 4, "c": 5}
+    jobs = [
+        job(f"{r}{n}", pods(gpu=1, on=[f"{r}{n}"])) for r, k in standing.items() for n in range(k)
+    ]
+    gang = pods(count=4, gpu=1, topologyRequest=close)
+    instance = question(nodes, [*jobs, job("gang", gang, minCount=4)], objectives=OBJECTIVES)
+    tiers = tiers_of(instance)
+    m = DomainRelaxation(instance, tiers)
+    unplaced, moves = (expression(m, tiers[i]) for i in (0, -1))
+    assert unplaced is not None
+    assert moves is not None
+    for rounded, least in ((False, 0), (True, 1)):
+        cp = m.cp.clone()
+        if rounded:
+            m.add_rounding(cp)
+        cp.add(unplaced == 0)
+        cp.minimize(moves)
+        assert least_in_parts(cp) == pytest.approx(least)

@@ -27,7 +27,7 @@ def show(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Show a plan, a certificate or any other answer again.
+    """Show an answer that was written to a file again.
 
     Reads the document alone; what the cluster had beside it is not known here.
     """

@@ -39,7 +39,7 @@ LONG = ("--time-limit", "60s")
 def test_files_and_the_job_in_any_order(cli: Cli) -> None:
     first = ask(cli, "snap.yaml", "huge.yaml", "default/huge")
     assert (first.code, first.err) == (0, "")
-    assert first.out.startswith("NEVER on this hardware: its 4 pods have no place")
+    assert first.out.startswith("NEVER on this hardware: its 4 pods have no place together")
     for arguments in (
         ("huge", "huge.yaml", "snap.yaml"),
         ("huge.yaml", "snap.yaml", "--job", "huge"),

@@ -95,7 +95,7 @@ def _blocked(
     """Find out why a job has no place whatever the model allows to be done for it."""
     settled = all(answer.answer == "no" for answer in answers)
     job = question.jobs[j]
-    none = pods_of(question, j, one="has no place", many="have no place")
+    none = pods_of(question, j, one="has no place", many="have no place together")
     pods = pods_of(question, j, one="would fit", many="would fit")
     empty = on_empty(question, j, deadline)
     if empty.impossible:
@@ -208,7 +208,7 @@ def _answer(asked: Instance, j: int, decision: Decision) -> Answer:
         text = f"{pods_of(asked, j, one='fits', many='fit')} {_done(asked, decision)}"
         return Answer(question=name, answer="yes", least=decision.least, message=text)
     if decision.impossible:
-        none = pods_of(asked, j, one="has no place", many="have no place")
+        none = pods_of(asked, j, one="has no place", many="have no place together")
         return Answer(question=name, answer="no", message=none)
     return Answer(question=name, answer="open", message="neither a plan nor a proof was found")
 

@@ -97,7 +97,7 @@ def make_plan(
         answer = run.answer(instance.current, (), examined=False)
     else:
         if last is not None:
-            from kantopt.planning.kept import still_legal
+            from kantopt.planning.kept import moved_again, still_legal
 
             run.keep(still_legal(question, instance, last, run.looking_back))
             instance = run.asked
@@ -110,8 +110,10 @@ def make_plan(
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
-        failing = failing_jobs(question, instance, answer.placement)
-        answer = replace(answer, warnings=(*answer.warnings, *failing))
+        warnings = [*answer.warnings, *failing_jobs(question, instance, answer.placement)]
+        if last is not None:
+            warnings += moved_again(instance, answer.placement, last)
+        answer = replace(answer, warnings=tuple(warnings))
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)

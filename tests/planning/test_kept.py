@@ -150,6 +150,28 @@ def test_a_plan_without_a_purpose_any_more_is_not_kept() -> None:
     assert not kept.summary.changes
 
 
+@pytest.mark.parametrize(("on", "again"), [("a", False), ("b", False), ("c", True)])
+def test_pods_that_come_up_elsewhere_than_planned_and_move_again_are_told(
+    on: str, again: bool
+) -> None:
+    """Planned from a to b: nobody has followed that yet, all went well, or it came up on c."""
+    nodes = [node(name) for name in "abc"]
+    other = job("other", 4, on=["b" if on != "b" else "c"], movable=False)
+    first = planned(
+        question(nodes, [job("stray", 2, on=["a"]), job("other", 4, on=["b"])], [job("wide", 8, 2)])
+    )
+    assert [(move.from_node, move.to_node) for move in first.moves] == [("a", "b")]
+    later = planned(
+        question(nodes, [job("stray", 2, on=[on]), other], [job("wide", 8, 2)]), last=first
+    )
+    assert [move.from_node for move in later.moves] in ([on], ["c"])
+    told = [text for text in later.warnings if "came up elsewhere" in text]
+    assert bool(told) is again
+    if again:
+        assert "1 pod is moved" in told[0]
+        assert "job default/stray on node c, planned on b" in told[0]
+
+
 def test_no_time_to_find_out_keeps_nothing_and_harms_nothing() -> None:
     asked = crowded(0)
     first = planned(asked)

@@ -14,11 +14,14 @@ from kantopt.cp.relaxed.domains import DomainRelaxation
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solver import SOLVED, solver_of
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.placements import random_placement
-from tests.verify.world import job, node, pods, question
+from tests.search.helpers import built
+from tests.verify.world import job, node, placed, pods, question
 
 OBJECTIVES: list[Any] = ["unplaced", "evictions", "moves"]
 REQUIRED = {"required": "rack"}
@@ -44,9 +47,26 @@ def drawn(rng: random.Random) -> Instance:
     for k in range(rng.randint(1, 3)):
         close = rng.choice((REQUIRED, SLICES))
         count = rng.choice((2, 4)) if close is SLICES else rng.randint(2, 3)
-        gang = pods(count=count, gpu=rng.randint(1, 2), topologyRequest=close)
-        jobs.append(job(f"gang-{k}", gang, priority=5, minCount=count))
+        first = rng.randint(1, count)
+        roles = [pods(count=first, gpu=rng.randint(1, 2))]
+        if first < count:
+            roles.append(pods(name="others", count=count - first, gpu=rng.randint(1, 2)))
+        jobs.append(job(f"gang-{k}", *roles, priority=5, minCount=count, topologyRequest=close))
     return question(nodes, jobs, objectives=OBJECTIVES)
+
+
+def admits(m: DomainRelaxation, cp: CpModel, placement: Placement) -> bool:
+    """Whether a copy of a relaxation's model has the counts of a placement, and what arrives."""
+    fixed = cp.clone()
+    for kind in m.kinds.pods:
+        standing = m.classes.standing(kind)
+        spots = [(spot, k) for s in kind.podsets for spot, k in placement.podsets[s].items()]
+        for c, count in m.at[kind.index].items():
+            there = sum(k for spot, k in spots if m.classes.class_of[spot.node] == c)
+            fixed.add(count == there)
+            if c in m.arrived[kind.index]:
+                fixed.add(m.arrived[kind.index][c] == max(0, there - standing.get(c, 0)))
+    return solver_of(10.0).solve(fixed) in SOLVED
 
 
 @pytest.mark.parametrize("block", some(range(4)))
@@ -59,24 +79,31 @@ def test_no_legal_placement_is_cut_off(block: int) -> None:
         cp = m.cp.clone()
         m.add_rounding(cp)
         cuts += len(cp.proto.constraints) - len(m.cp.proto.constraints)
-        for _ in range(12):
-            placement = random_placement(rng, instance)
+        placements = [random_placement(rng, instance) for _ in range(12)]
+        placements += [built(instance, each, relocate=True) for each in DEFAULT_PORTFOLIO]
+        for placement in placements:
             if check(instance, placement):
                 continue
             legal += 1
-            fixed = cp.clone()
-            for kind in m.kinds.pods:
-                for c, count in m.at[kind.index].items():
-                    there = sum(
-                        k
-                        for s in kind.podsets
-                        for spot, k in placement.podsets[s].items()
-                        if m.classes.class_of[spot.node] == c
-                    )
-                    fixed.add(count == there)
-            assert solver_of(10.0).solve(fixed) in SOLVED, (seed, placement)
+            assert admits(m, cp, placement), (seed, placement)
     assert cuts > 20
     assert legal > 20
+
+
+def test_a_slice_is_as_wide_as_its_smallest_pods() -> None:
+    """Two small ones are a slice beside the one that runs; two large ones have a rack."""
+    nodes = [node(f"{rack}{n}", cpu=9, gpu=2, rack=f"t/{rack}") for rack in "ab" for n in range(2)]
+    roles = pods(name="small", count=2, gpu=1), pods(name="large", count=2, gpu=2)
+    gang = job("gang", *roles, minCount=4, topologyRequest=SLICES)
+    instance = question(nodes, [job("run", pods(gpu=1, on=["a0"])), gang], objectives=OBJECTIVES)
+    where = {"run": ["a0"], "gang/small": ["a0", "a1"], "gang/large": ["b0", "b1"]}
+    beside = placed(instance, **where)
+    assert not check(instance, beside)
+    m = DomainRelaxation(instance, tiers_of(instance))
+    cp = m.cp.clone()
+    m.add_rounding(cp)
+    assert len(cp.proto.constraints) > len(m.cp.proto.constraints)
+    assert admits(m, cp, beside)
 
 
 def least_in_parts(cp: CpModel) -> float:

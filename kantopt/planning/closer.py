@@ -8,8 +8,8 @@ from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
-from kantopt.search.schedule import EXCHANGE, RELOCATION, SQUEAKY_WHEEL
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.search.schedule import EXCHANGE, SQUEAKY_WHEEL
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -50,10 +50,8 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
 
 def try_again(run: Run, deadline: Deadline, process: SolverProcess) -> None:
     """Construct in another order, if there was no time for that before the exact search began."""
-    if run.alone and not run.incumbent.optimal:
-        strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
-        share = deadline.share(shares.STRATEGIES)
-        _construct(run, share, process, strategy, run.instance.current, largest_first=True)
+    if run.one_order and not run.incumbent.optimal:
+        _construct(run, deadline.share(shares.STRATEGIES), process, largest_first=True)
 
 
 def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
@@ -69,32 +67,24 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
             if best.placement is before:
                 return
         if best.leaves_out():
-            _construct(run, deadline, process, DEFAULT_PORTFOLIO[0], best.placement)
+            _construct(run, deadline, process, best.placement)
 
 
 def _construct(
     run: Run,
     deadline: Deadline,
     process: SolverProcess,
-    strategy: Strategy,
-    start: Placement,
+    start: Placement | None = None,
     *,
     largest_first: bool = False,
 ) -> None:
-    """Construct from a placement, place several jobs for one, tell an exact search of it."""
-    from kantopt.search.construct import construct
+    """Construct, from a placement on, place several jobs for one, tell an exact search of it."""
     from kantopt.search.exchange import exchange
+    from kantopt.search.portfolio import offer_constructed
 
     best, before = run.incumbent, run.incumbent.placement
-    placement = construct(
-        best.searched,
-        deadline,
-        strategy,
-        relocate=best.tally.may(RELOCATION),
-        largest_first=largest_first,
-        start=start,
-    )
-    best.offer(placement, strategy.value)
+    strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
+    offer_constructed(best, deadline, strategy, largest_first=largest_first, start=start)
     if best.tally.may(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)
         best.offer(others, EXCHANGE.name)

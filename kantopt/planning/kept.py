@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.clock import Deadline
@@ -13,7 +14,7 @@ from kantopt.problem.actions import without_leftovers
 from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.plan import Plan
+from kantopt.schema.plan import Move, Plan
 from kantopt.verify.waves.groups import apply
 
 
@@ -39,23 +40,43 @@ def still_legal(
 def moved_again(instance: Instance, placement: Placement, last: Plan) -> Iterator[str]:
     """Warn of pods that the last plan moved, that came up elsewhere, and that are moved again.
 
-    Where a scheduler places pods by other rules than plans do, each run would restart them.
+    Where a scheduler places pods by other rules than plans do, each run would restart them. Pods
+    of a pod set are counted, not named: who is made anew mostly has another name.
     """
-    wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    ran = Counter(
+        (job.full_name, podset.name, place.node)
+        for job in last.jobs
+        for podset in job.pod_sets
+        for place in podset.assignments
+        for _ in range(place.count)
+    )
+    moved: dict[tuple[str, str], list[Move]] = {}
     for move in last.moves:
-        wanted.setdefault((move.job, move.pod_set), []).append((move.from_node, move.to_node))
+        moved.setdefault((move.job, move.pod_set), []).append(move)
     again, example = 0, ""
-    for step in difference(instance, placement).moves:
-        assert step.source is not None  # it moves
-        podset, node = instance.podsets[step.podset], instance.nodes[step.source.node].name
-        name = instance.jobs[podset.job].name
-        ways = wanted.get((name, podset.name), [])
-        if ways and not any(node in way for way in ways):
-            again += step.pods
-            example = example or f"job {name} on node {node}, planned on {ways[0][1]}"
+    changes = difference(instance, placement).moves
+    for s in dict.fromkeys(change.podset for change in changes):
+        podset = instance.podsets[s]
+        key = instance.jobs[podset.job].name, podset.name
+        moves = moved.get(key, [])
+        now = Counter[str]()
+        for spot, pods in podset.current.items():
+            now[instance.nodes[spot.node].name] += pods
+        came = Counter({node: pods - ran[*key, node] for node, pods in now.items()})
+        left = sum(max(0, ran[*key, n] - now[n]) for n in {move.from_node for move in moves})
+        there = {move.to_node for move in moves}
+        astray = left - sum(max(0, came[node]) for node in there)
+        for change in changes:
+            if change.podset == s and change.source is not None and astray > 0:
+                node = instance.nodes[change.source.node].name
+                if node not in there and came[node] > 0:
+                    came[node] -= 1
+                    astray -= 1
+                    again += 1
+                    example = example or f"job {key[0]} on node {node}"
     if again:
         are = "1 pod is" if again == 1 else f"{again} pods are"
         yield (
-            f"{are} moved that the last plan moved, too, and that came up elsewhere ({example}): "
-            "whoever places pods anew does not follow the plans, and each run may restart them"
+            f"{are} moved as by the last plan, after which as many came up elsewhere ({example}): "
+            "where whoever places pods anew does not follow the plans, each run restarts them"
         )

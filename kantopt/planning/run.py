@@ -27,7 +27,7 @@ from kantopt.schema import plan as docs
 from kantopt.schema.model import Rule
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally, Technique
-from kantopt.search.portfolio import run_portfolio
+from kantopt.search.portfolio import offer_constructed, run_portfolio
 from kantopt.search.schedule import (
     BESIDE,
     LAST,
@@ -90,7 +90,7 @@ class Run:
         """How many pods of jobs may end before nobody makes them anew."""
         self.warnings: list[str] = []
         self.strategy = ""
-        self.alone = False
+        self.one_order = False
         """There was no time for more than one strategy before an exact search."""
         self.ortools_version = ""
         self.cut = False
@@ -173,11 +173,7 @@ class Run:
         if incumbent.offer(last, KEPT):
             deadline = self.searching
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
-            from kantopt.search.construct import construct
-
-            searched = incumbent.searched
-            placement = construct(searched, deadline, strategy, relocate=True, start=last)
-            incumbent.offer(placement, strategy.value)
+            offer_constructed(incumbent, deadline, strategy, start=last)
             self.strategy = strategy.value
 
     def construct(self) -> None:
@@ -195,7 +191,7 @@ class Run:
             fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
         share = shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
         asked = fresh, deadline, strategies
-        made, self.alone = run_portfolio(*asked, seed=self.options.seed, share=share)
+        made, self.one_order = run_portfolio(*asked, seed=self.options.seed, share=share)
         self.cut = deadline.cuts()
         constructed = fresh.placement
         if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:

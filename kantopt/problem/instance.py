@@ -175,6 +175,10 @@ class Instance:
             found.setdefault(need.job, []).append(need)
         return found
 
+    def closest(self, j: int) -> int:
+        """Return the finest level within whose domains pods of a job have to be; -1 for none."""
+        return max((need.within for need in self.needs_of.get(j, ())), default=-1)
+
     @cached_property
     def together(self) -> frozenset[int]:
         """Jobs of which one pod that moves by a restart takes all running ones along (R13)."""

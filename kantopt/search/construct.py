@@ -134,9 +134,6 @@ def _order(instance: Instance, *, seed: int, in_order: bool, largest_first: bool
         for r in range(len(instance.resources))
     ]
     who = Precedence(instance)
-    tied: dict[int, int] = {}
-    for need in () if largest_first else instance.topology_needs:
-        tied[need.job] = max(tied.get(need.job, -1), need.within)
 
     def key(j: int) -> tuple[tuple[int, bool, int], int, int, int, int]:
         job = instance.jobs[j]
@@ -148,7 +145,8 @@ def _order(instance: Instance, *, seed: int, in_order: bool, largest_first: bool
             for amount, most in zip(podset.demand, offered, strict=True)
             if most
         )
-        return who.place_in_queue(job), -tied.get(j, -1), -gpus * scale[j], -share * scale[j], j
+        closest = -1 if largest_first else instance.closest(j)
+        return who.place_in_queue(job), -closest, -gpus * scale[j], -share * scale[j], j
 
     return sorted(pending, key=key)
 

@@ -91,7 +91,7 @@ class _Exchange:
             and (self.instance.jobs[k].may_preempt or not one.may_preempt)
         ]
         # Those that may be anywhere are the easiest to place, those in small domains the hardest.
-        pool.sort(key=lambda k: (self._tied(k), k))
+        pool.sort(key=lambda k: (self.instance.closest(k), k))
         for _ in range(_MOST_FAILED):
             chosen = self._chosen(pool, self.sizes[j])
             if len(chosen) < 2:
@@ -103,13 +103,10 @@ class _Exchange:
             kept, homeless = chosen[:placed], chosen[placed]
             pool = [k for k in pool if k in kept or not self._as_hard(k, homeless)]
 
-    def _tied(self, j: int) -> int:
-        """Return the finest level within whose domains a job must be; -1 if it may be anywhere."""
-        return max((need.within for need in self.placer.needs.get(j, ())), default=-1)
-
     def _as_hard(self, k: int, other: int) -> bool:
         """Whether a job is no easier to place than another."""
-        return self.sizes[k] >= self.sizes[other] and self._tied(k) >= self._tied(other)
+        closest = self.instance.closest
+        return self.sizes[k] >= self.sizes[other] and closest(k) >= closest(other)
 
     def _chosen(self, pool: Sequence[int], total: int) -> list[int]:
         """Choose as many as add up to a total, the hardest to place first."""
@@ -118,7 +115,7 @@ class _Exchange:
             by_size.setdefault(self.sizes[k], []).append(k)
         counts = most_that_add_up({size: len(jobs) for size, jobs in by_size.items()}, total)
         chosen = [k for size, n in counts.items() for k in by_size[size][:n]]
-        return sorted(chosen, key=lambda k: (-self._tied(k), -self.sizes[k], k))
+        return sorted(chosen, key=lambda k: (-self.instance.closest(k), -self.sizes[k], k))
 
     def _place(self, j: int, others: Sequence[int]) -> int:
         """Place others instead of a job, all or none of them; return how many found a place."""

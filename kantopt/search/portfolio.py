@@ -42,27 +42,17 @@ def run_portfolio(
     Returns
     -------
     tuple
-        Which strategy made the best plan; and whether others would have taken too long.
+        Which strategy made the best plan; and whether there was no time for another.
     """
     instance, tiers, tally = best.searched, best.tiers, best.tally
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    made, alone = chosen[0], False
+    made, one_order = chosen[0], False
     if all(podset.running for podset in instance.podsets):
         return made, False
     start, most = elapsed(), deadline.remaining() * share
-    relocate, only_required = tally.may(RELOCATION), _harm_first(tiers)
     for i, strategy in enumerate(chosen):
         began = elapsed()
-        placement = construct(
-            instance,
-            deadline,
-            strategy,
-            seed=seed,
-            relocate=relocate,
-            only_required=only_required,
-            largest_first=i % 2 == 1,
-        )
-        if best.offer(placement, strategy.value):
+        if offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1):
             made = strategy
         if best.optimal:
             return made, False
@@ -71,7 +61,7 @@ def run_portfolio(
         if deadline.cuts():
             return made, False
         if late:
-            alone = i == 0
+            one_order = i == 0
             break
     trims = not strategies and _worth_trimming(instance, best.placement)
     if trims and tally.may(REVERSE_TRIM):
@@ -85,7 +75,30 @@ def run_portfolio(
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)
         best.offer(placement, RUIN_AND_RECREATE.name)
-    return made, alone
+    return made, one_order
+
+
+def offer_constructed(
+    best: Incumbent,
+    deadline: Deadline,
+    strategy: Strategy,
+    *,
+    seed: int = 0,
+    largest_first: bool = False,
+    start: Placement | None = None,
+) -> bool:
+    """Construct as the model and the techniques that may be used have it; say if that is better."""
+    placement = construct(
+        best.searched,
+        deadline,
+        strategy,
+        seed=seed,
+        relocate=best.tally.may(RELOCATION),
+        only_required=_harm_first(best.tiers),
+        largest_first=largest_first,
+        start=start,
+    )
+    return best.offer(placement, strategy.value)
 
 
 def _harm_first(tiers: Sequence[Tier]) -> bool:

@@ -48,7 +48,9 @@ def drawn(rng: random.Random) -> Instance:
         close = rng.choice((REQUIRED, SLICES))
         count = rng.choice((2, 4)) if close is SLICES else rng.randint(2, 3)
         first = rng.randint(1, count)
-        roles = [pods(count=first, gpu=rng.randint(1, 2))]
+        # Often a role must be close by itself as well.
+        twice = {"topologyRequest": rng.choice((REQUIRED, SLICES))} if first % 2 == 0 else {}
+        roles = [pods(count=first, gpu=rng.randint(1, 2), **twice)]
         if first < count:
             roles.append(pods(name="others", count=count - first, gpu=rng.randint(1, 2)))
         jobs.append(job(f"gang-{k}", *roles, priority=5, minCount=count, topologyRequest=close))
@@ -103,6 +105,24 @@ def test_a_slice_is_as_wide_as_its_smallest_pods() -> None:
     cp = m.cp.clone()
     m.add_rounding(cp)
     assert len(cp.proto.constraints) > len(m.cp.proto.constraints)
+    assert admits(m, cp, beside)
+
+
+@pytest.mark.parametrize("twice", [REQUIRED, SLICES, {**REQUIRED, **SLICES}])
+def test_a_gang_that_must_be_close_in_two_ways_comes_once(twice: dict[str, Any]) -> None:
+    """One of four nodes is taken: a gang of two has room beside it, two of them have not."""
+    nodes = [node(f"a{n}", cpu=9, gpu=1, rack="t/a") for n in range(4)]
+    gang = pods(count=2, gpu=1, topologyRequest=twice)
+    jobs = [
+        job("run", pods(gpu=1, on=["a0"])),
+        job("gang", gang, minCount=2, topologyRequest=REQUIRED),
+    ]
+    instance = question([*nodes, node("b", gpu=1, rack="t/b")], jobs, objectives=OBJECTIVES)
+    beside = placed(instance, gang=["a1", "a2"])
+    assert not check(instance, beside)
+    m = DomainRelaxation(instance, tiers_of(instance))
+    cp = m.cp.clone()
+    m.add_rounding(cp)
     assert admits(m, cp, beside)
 
 

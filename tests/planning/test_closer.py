@@ -115,20 +115,20 @@ def test_techniques_that_complete_a_plan_are_counted_and_may_be_left_out(
         assert run.incumbent.tally.of(name).runs == (name not in left_out), name
 
 
-@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("one_order", [True, False])
 def test_another_order_is_tried_beside_the_exact_search_if_there_was_no_time_before(
-    alone: bool,
+    one_order: bool,
 ) -> None:
     """Who must be close came first, and a larger gang has no place then."""
     nodes = [node(name, cpu=4, rack=f"t/{rack}") for name, rack in zip("abcd", "xxyz", strict=True)]
     close = job("close", pods(count=2, cpu=4, topologyRequest={"required": "rack"}))
     instance = question(nodes, [job("large", pods(count=4, cpu=4)), close], objectives=["unplaced"])
     run = run_from(instance, placed(instance, close=["a", "b"]), Options())
-    run.alone = alone
+    run.one_order = one_order
     process = Process(run)
     try_again(run, run.deadline, process)
-    assert bool(process.told) is alone
-    assert (sum(run.incumbent.placement.podsets[0].values()) == 4) is alone
+    assert bool(process.told) is one_order
+    assert (sum(run.incumbent.placement.podsets[0].values()) == 4) is one_order
 
 
 @pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.kept import still_legal
+from kantopt.planning.kept import moved_again, still_legal
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
+from kantopt.problem.cluster import Spot
 from kantopt.problem.tiers import tiers_of
 from kantopt.report.plan_difference import plan_difference
 from kantopt.schema.jobs import PodRef
@@ -22,7 +24,7 @@ from kantopt.schema.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.questions import model, question
-from tests.render.plans import bind
+from tests.render.plans import bind, move
 from tests.render.plans import make_plan as written
 
 MODEL = model("unplaced", "evictions", "moves", "fragmented_nodes")
@@ -150,26 +152,44 @@ def test_a_plan_without_a_purpose_any_more_is_not_kept() -> None:
     assert not kept.summary.changes
 
 
-@pytest.mark.parametrize(("on", "again"), [("a", False), ("b", False), ("c", True)])
-def test_pods_that_come_up_elsewhere_than_planned_and_move_again_are_told(
-    on: str, again: bool
+@pytest.mark.parametrize(
+    ("now", "leaves", "told"),
+    [
+        ("ab", "a", 0),  # nobody has followed the plan yet
+        ("cb", "c", 0),  # all went well, and it moves on
+        ("db", "d", 1),  # it came up elsewhere
+        ("cb", "b", 0),  # the other one moves
+        ("abd", "d", 0),  # one more came
+        ("dbd", "dd", 1),  # it came up where one more came
+    ],
+)
+def test_pods_that_came_up_elsewhere_than_planned_and_move_again_are_told(
+    now: str, leaves: str, told: int
 ) -> None:
-    """Planned from a to b: nobody has followed that yet, all went well, or it came up on c."""
+    """Of two on a and b the first was to move to c; then they are on ``now``, and some move."""
+    nodes = [node(name) for name in "abcde"]
+    before = question(nodes, [job("pair", 1, 2, on="ab")], []).snapshot.jobs
+    first = written(before, [[move("default/pair", "a", "c", PodRef(name="pair-0"))]])
+    later = question(nodes, [job("pair", 1, len(now), on=now)], []).instance(MODEL)
+    spots = Counter("abcde".index(name) for name in now)
+    spots.subtract("abcde".index(name) for name in leaves)
+    spots[4] += len(leaves)
+    placement = later.current.replace({0: {Spot(n): k for n, k in spots.items() if k}})
+    said = list(moved_again(later, placement, first))
+    assert len(said) == told
+    assert all("1 pod is moved as by the last plan" in text for text in said)
+    assert all("job default/pair on node d" in text for text in said)
+
+
+def test_a_plan_after_one_that_was_not_followed_says_so() -> None:
     nodes = [node(name) for name in "abc"]
-    other = job("other", 4, on=["b" if on != "b" else "c"], movable=False)
-    first = planned(
-        question(nodes, [job("stray", 2, on=["a"]), job("other", 4, on=["b"])], [job("wide", 8, 2)])
-    )
-    assert [(move.from_node, move.to_node) for move in first.moves] == [("a", "b")]
-    later = planned(
-        question(nodes, [job("stray", 2, on=[on]), other], [job("wide", 8, 2)]), last=first
-    )
-    assert [move.from_node for move in later.moves] in ([on], ["c"])
-    told = [text for text in later.warnings if "came up elsewhere" in text]
-    assert bool(told) is again
-    if again:
-        assert "1 pod is moved" in told[0]
-        assert "job default/stray on node c, planned on b" in told[0]
+    jobs = [job("stray", 2, on=["a"]), job("other", 4, on=["b"], movable=False)]
+    wide = [job("wide", 8, 2)]
+    first = planned(question(nodes, jobs, wide))
+    assert [(each.from_node, each.to_node) for each in first.moves] == [("a", "b")]
+    later = planned(question(nodes, [job("stray", 2, on=["c"]), jobs[1]], wide), last=first)
+    assert [each.from_node for each in later.moves] == ["c"]
+    assert any("came up elsewhere" in text for text in later.warnings)
 
 
 def test_no_time_to_find_out_keeps_nothing_and_harms_nothing() -> None:

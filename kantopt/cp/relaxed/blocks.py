@@ -26,6 +26,11 @@ class Block:
     number: IntVar
     pods: tuple[tuple[tuple[PodKind, ...], int], ...]
 
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        """Kinds of their pods, as far as each of them has any for certain."""
+        return tuple(kind.index for kinds, least in self.pods if least for kind in kinds)
+
     def width(self, m: Relaxation, rows: Mapping[int, Row]) -> int:
         """Return what one of them takes at least of rows, which are given by class."""
         total = 0
@@ -40,7 +45,8 @@ def add_rounding(
 ) -> None:
     """Add how much of what stands in domains, given by their classes, stays beside blocks.
 
-    ``cp`` is the model of the relaxation or a copy of it.
+    ``cp`` is the model of the relaxation or a copy of it. No two blocks share pods: what these take
+    would count twice.
     """
     standing: dict[int, list[tuple[int, int]]] = {}
     for kind in m.kinds.pods:

@@ -123,6 +123,8 @@ class DomainRelaxation(GangRelaxation):
         self._used: dict[tuple[int, tuple[int, ...], int], dict[int, IntVar]] = {}
         self._beyond: dict[tuple[int, tuple[int, ...], int, int], IntVar] = {}
         self._blocks: dict[tuple[int, int], list[Block]] = {}
+        self._in_blocks: set[tuple[int, int, int]] = set()
+        """Level, domain and kind of the pods of blocks."""
         for j, kind in enumerate(self.kinds.jobs):
             for need in self.needs.get(kind.one.index, ()):
                 if any(pods.one.running for i in need.roles for pods in kind.roles[i]):
@@ -131,6 +133,13 @@ class DomainRelaxation(GangRelaxation):
                     self._require(j, kind, need, need.required)
                 if need.slice_level is not None and self.instance.on(Rule.SLICES):
                     self._slice(kind, need, need.slice_level)
+
+    def _add_block(self, level: int, d: int, block: Block) -> None:
+        """Note blocks of a domain, unless their pods are in others there: they come but once."""
+        pods = {(level, d, k) for k in block.kinds}
+        if pods.isdisjoint(self._in_blocks):
+            self._in_blocks |= pods
+            self._blocks.setdefault((level, d), []).append(block)
 
     def add_rounding(self, cp: CpModel) -> None:
         """Add to a copy of the model what stays beside gangs that are whole in domains."""
@@ -219,8 +228,8 @@ class DomainRelaxation(GangRelaxation):
                     most = min(most, room // least[i])
             start = self.cp.new_int_var(0, most, f"starts[{kind.one.index},{level},{d}]")
             starts.append(start)
-            block = Block(start, tuple((tuple(kind.roles[i]), least[i]) for i in need.roles))
-            self._blocks.setdefault((level, d), []).append(block)
+            roles = tuple((tuple(kind.roles[i]), least[i]) for i in need.roles)
+            self._add_block(level, d, Block(start, roles))
             for i in need.roles:
                 role = kind.one.roles[i]
                 for pods in kind.roles[i]:
@@ -250,5 +259,4 @@ class DomainRelaxation(GangRelaxation):
             self.cp.add(weighted(terms) == need.slice_size * slices)
             if d is not None:
                 every = tuple(pods for i in need.roles for pods in kind.roles[i])
-                block = Block(slices, ((every, need.slice_size),))
-                self._blocks.setdefault((level, d), []).append(block)
+                self._add_block(level, d, Block(slices, ((every, need.slice_size),)))

@@ -205,7 +205,7 @@ class Towards:
         return cp
 
     def _prove(self, i: int, expr: LinearExprT) -> None:
-        """Bound a tier from below."""
+        """Bound a tier from below; of where things are also aim at the counts that are found."""
         value, known = self._best().values[i], self._known(i)
         hint(self._relaxation, self._best().placement)
         cp = self._copy(self._relaxation, i)

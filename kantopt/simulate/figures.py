@@ -18,6 +18,7 @@ from typing import Literal
 
 from kantopt.planning.spreads import SIZES
 from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.schema.hints import listed, plural
 from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.simulate.courses import courses_of
 from kantopt.simulate.history import History, JobRecord
@@ -197,4 +198,10 @@ def _notes(windows: Sequence[Window]) -> Iterator[str]:
         )
     for window in windows:
         if refused := len(window.arrived) - len(window.jobs):
-            yield f"{window.name}: {refused} jobs could not even start in the empty cluster"
+            jobs = plural(refused, "job")
+            yield f"{window.name}: {jobs} could not even start in the empty cluster"
+        if never := window.history.never:
+            jobs = f"{plural(len(never), 'job')} that waited before the trace"
+            yield (
+                f"{window.name}: {jobs} could not even start in the empty cluster: {listed(never, 1)}"
+            )

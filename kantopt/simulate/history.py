@@ -135,3 +135,6 @@ class History:
     judged: int = 0
     """States that the judge looked at, all of which it found legal."""
     plans: list[PlanRecord] = field(default_factory=list)
+    never: list[str] = field(default_factory=list)
+    """Jobs that wait in the snapshot, or a job list, and could not even start on the empty cluster:
+    they have no record."""

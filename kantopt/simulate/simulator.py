@@ -230,7 +230,9 @@ class Simulator:
         reason = self._refusals.reason(j)
         if not reason:
             self.waiting.add(j)
-        elif record is not None:
+        elif record is None:
+            self.history.never.append(f"{self.world.instance.jobs[j].name} ({reason})")
+        else:
             self.history.jobs[record].refused = reason
             self.settled += 1
 

@@ -158,6 +158,18 @@ def test_the_planner_is_told_since_when_a_job_of_the_snapshot_waits(
     assert seen == [created, "2026-09-03T00:00:00Z"]
 
 
+def test_who_waits_before_the_trace_and_can_never_start_is_told() -> None:
+    wanted = {"nine": 9, "ten": 10, "two": 2}
+    waits = [
+        {"name": n, "podSets": [{"count": 1, "requests": {GPU: g}}]} for n, g in wanted.items()
+    ]
+    history = simulated(snapshot(8, jobs=waits), trace(job("a", 0, 10, 6)), policy())
+    (note,) = figures_of([history]).notes
+    told = "p on t: 2 jobs that waited before the trace could not even start in the empty cluster"
+    assert note.startswith(f"{told}: default/nine (capacity: never on this hardware: ")
+    assert note.endswith(") and 1 more")
+
+
 def test_what_daemons_hold_no_job_is_given() -> None:
     daemon = {
         "name": "agent",

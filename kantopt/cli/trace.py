@@ -18,14 +18,16 @@ Arrivals = Literal["poisson", "diurnal"]
 _LOAD, _SECONDS = 0.9, 7 * 86_400.0
 
 
-def _weighted(text: str) -> tuple[int, float]:
+def _weighted(option: str, text: str) -> tuple[int, float]:
     value, _, weight = text.partition(":")
     try:
         found = int(value), float(weight or 1)
     except ValueError:
         found = 0, 0.0
     if not 0 < found[1] < float("inf"):
-        raise typer.BadParameter(f"found {text!r}, expected NUMBER or NUMBER:WEIGHT such as 8:0.5")
+        raise UsageError(
+            f"{option}: found {text!r}, expected NUMBER or NUMBER:WEIGHT such as 8:0.5"
+        )
     return found
 
 
@@ -136,7 +138,8 @@ def trace(
         raise UsageError("--mtbf, --mttr: found one of them, expected both or none")
     if mtbf is not None and gpus is not None:
         raise UsageError("--mtbf: found --gpus, expected nodes that can fail: SNAPSHOT or --nodes")
-    sizes, priorities = ([_weighted(each) for each in given or ()] for given in (size, priority))
+    sizes = [_weighted("--size", each) for each in size or ()]
+    priorities = [_weighted("--priority", each) for each in priority or ()]
     wrong = [gpus for gpus, _ in sizes if not 1 <= gpus <= 10**6]
     if wrong:
         raise UsageError(f"--size: found {wrong[0]} GPUs, expected at least one, at most 1000000")

@@ -51,7 +51,10 @@ def test_for_a_snapshot_its_gpus_count_and_the_trace_is_written_alone(cli: Cli) 
         (("--gpus", "8", "--load", "0"), "--load: found 0, expected more than 0"),
         (("--gpus", "8", "--mtbf", "1d"), "expected both or none"),
         (("--gpus", "8", "--mtbf", "1d", "--mttr", "1h"), "expected nodes that can fail"),
-        (("--gpus", "8", "--size", "8:many"), "found '8:many', expected NUMBER or NUMBER:WEIGHT"),
+        (
+            ("--gpus", "8", "--size", "8:many"),
+            "--size: found '8:many', expected NUMBER or NUMBER:WEIGHT",
+        ),
         (("--gpus", "8", "--size", "0:1"), "--size: found 0 GPUs"),
         (("--gpus", "8", "--priority", "5:-1"), "found '5:-1'"),
         (("--gpus", "8", "--for", "soon"), "expected a duration"),

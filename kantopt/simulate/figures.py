@@ -197,11 +197,11 @@ def _notes(windows: Sequence[Window]) -> Iterator[str]:
             "time are over different times"
         )
     for window in windows:
-        if refused := len(window.arrived) - len(window.jobs):
-            jobs = plural(refused, "job")
-            yield f"{window.name}: {jobs} could not even start in the empty cluster"
-        if never := window.history.never:
+        never = window.history.never
+        refused = len(window.arrived) - len(window.jobs)
+        could_not = "could not even start in the empty cluster"
+        if refused:
+            yield f"{window.name}: {plural(refused, 'job')} {could_not}"
+        if never:
             jobs = f"{plural(len(never), 'job')} that waited before the trace"
-            yield (
-                f"{window.name}: {jobs} could not even start in the empty cluster: {listed(never, 1)}"
-            )
+            yield f"{window.name}: {jobs} {could_not}: {listed(never, 1)}"

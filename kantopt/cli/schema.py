@@ -17,7 +17,8 @@ def schema(
         typer.Argument(
             metavar="KIND",
             help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate, "
-            "Trace, Policy, Capacity, Explanation, PriceList, Simulation or Sweep; in any case.",
+            "Trace, Policy, Capacity, Conversion, Explanation, Metrics, PriceList, Simulation, "
+            "Sweep or Verdict; in any case.",
             show_default=False,
         ),
     ],

@@ -10,6 +10,7 @@ from kantopt.schema.capacity import Capacity
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
 from kantopt.schema.prices import PriceList
+from kantopt.schema.reports import Conversion, MetricsReport, Verdict
 from kantopt.schema.simulation import Simulation
 from kantopt.schema.sweep import Sweep
 from kantopt.schema.validation import KINDS
@@ -17,10 +18,13 @@ from kantopt.schema.validation import KINDS
 PUBLISHED: dict[str, type[Part]] = {
     **KINDS,
     "Capacity": Capacity,
+    "Conversion": Conversion,
     "Explanation": Explanation,
+    "Metrics": MetricsReport,
     "PriceList": PriceList,
     "Simulation": Simulation,
     "Sweep": Sweep,
+    "Verdict": Verdict,
 }
 """Documents whose form is published: those that are read, and answers that other tools read."""
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from kantopt.schema.files import load_native
+from kantopt.schema.published import published_schema
 from tests.cli.conftest import Cli
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-1,64000,262144,2,P100\n"
@@ -46,6 +48,25 @@ def test_metrics_as_a_document(cli: Cli, form: str) -> None:
     report = json.loads(out) if form == "json" else yaml.safe_load(out)
     figures = {f["metric"]: f for f in report["figures"] if not f.get("scope")}
     assert figures["allocation"]["before"] == {"value": 8000, "of": 24000}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("metrics", "snap.yaml", "plan.yaml"),
+        ("verify", "snap.yaml", "plan.yaml"),
+        ("verify", "snap.yaml"),
+        ("convert", "snap.yaml", "jobs.yaml", "--to", "kubernetes", "-O", "objects.yaml"),
+    ],
+)
+def test_what_reports_say_as_documents_is_what_their_schemas_say(
+    cli: Cli, arguments: tuple[str, ...]
+) -> None:
+    cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
+    report = json.loads(cli(*arguments, "-o", "json").out)
+    schema = json.loads(cli("schema", report["kind"]).out)
+    assert schema == published_schema(report["kind"])
+    Draft202012Validator(schema).validate(report)
 
 
 @pytest.mark.parametrize(

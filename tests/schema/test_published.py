@@ -57,7 +57,7 @@ def test_the_schema_is_valid_and_says_what_it_is(kind: str) -> None:
 @pytest.mark.parametrize("kind", PUBLISHED)
 def test_objects_are_closed_and_every_property_is_described(kind: str) -> None:
     found = list(objects(published_schema(kind)))
-    assert len(found) > 3
+    assert len(found) > 1
     for path, schema in found:
         if "properties" in schema or "additionalProperties" not in schema:
             assert schema.get("additionalProperties") is False, path

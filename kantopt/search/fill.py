@@ -43,7 +43,7 @@ def fill(
         mask = mask & np.isin(np.arange(state.size), nodes)
     if pods == 1 or state.neighbours.concern(s):
         placed = 0
-        while placed < pods and not _late(scores, placed) and _place_one(scores, s, mask):
+        while placed < pods and not _late(scores, placed) and place_one(scores, s, mask):
             placed += 1
         return placed
     match scores.strategy:
@@ -118,7 +118,8 @@ def _place_on(scores: Scores, podsets: Sequence[int], n: int) -> int:
     return len(podsets)
 
 
-def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
+def place_one(scores: Scores, s: int, mask: Mask) -> bool:
+    """Place a pod of a pod set on the best of some nodes; say whether any takes it."""
     state = scores.state
     fits, score = scores.of(s)
     mask = mask & fits

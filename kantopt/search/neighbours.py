@@ -180,10 +180,14 @@ class _Near:
         for domains, row in zip(self.domains, rows, strict=True):
             row[domains.of[n]] += pods
 
+    def seeks_its_like(self, s: int) -> bool:
+        """Whether pods of ``s`` are to be near pods of which it would be the first."""
+        return s in self.owners and self.counted == 0 and self.founds and not self.running
+
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
         if s in self.owners:
-            if self.counted == 0 and self.founds and not self.running:
+            if self.seeks_its_like(s):
                 return self.whole
             return self._near()
         if any(map(self._founded, self.arrived)):
@@ -301,6 +305,18 @@ class Neighbours:
     def seeks(self, s: int) -> bool:
         """Whether pods of ``s`` must be near others."""
         return any(s in near.owners for near in self._nears(s))
+
+    def regions(self, s: int) -> list[Mask]:
+        """Return the nodes among which pods of ``s`` stay together: where the first is to come.
+
+        Mostly all nodes; of pods that are to be near their like, of whom none is there yet, those
+        of each domain.
+        """
+        own = [near for near in self._nears(s) if near.seeks_its_like(s)]
+        finest = max((d for near in own for d in near.domains), key=lambda d: d.size, default=None)
+        if finest is None:
+            return [np.ones(len(self._instance.nodes), dtype=np.bool_)]
+        return [finest.nodes_in([d]) for d in range(finest.size)]
 
     def _nears(self, s: int) -> list[_Near]:
         return [each for each in self._by_podset.get(s, ()) if isinstance(each, _Near)]

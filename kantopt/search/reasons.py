@@ -13,6 +13,7 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
+from kantopt.search.beside import beside
 from kantopt.search.causes import Causes
 from kantopt.search.domains import Domains
 from kantopt.search.fill import room_for
@@ -265,9 +266,9 @@ class Reasons:
         if not state.neighbours.concern(s):
             return None
         free = rooms(state, state.shape[s], pods) * state.allowed(s)
-        left = room_for(state, s, pods)
-        if int(free.sum()) < pods or int(left.sum()) >= pods:
+        if int(free.sum()) < pods or (room := beside(state, s, pods)) >= pods:
             return None
+        left = room_for(state, s, pods)
         closed: Mask = (free > 0) & (left == 0)
         own = state.neighbours.among_own(s)
         by, rest = dict[str, int](), closed.copy()
@@ -277,17 +278,21 @@ class Reasons:
         by[own] = by.get(own, 0) + int(rest.sum())
         names = [name for name in REFUSALS if by.get(name)] or [own]
         words = " and ".join(_NEIGHBOURS[name] for name in names)
-        which = np.flatnonzero(closed if closed.any() else free > left)
+        which = np.flatnonzero(closed if closed.any() else free > 0)
         node = self.instance.nodes[int(which[0])].name
-        room = int(left.sum())
+        with_room = int((free > 0).sum())
+        if closed.any():
+            plural = "s" if len(names) == 1 else ""
+            what = f"close{plural} {len(which)} of {with_room} nodes with room"
+        else:
+            what = f"lets no more onto {with_room} node{'s' * (with_room > 1)} with room"
         return REFUSALS[max(names, key=lambda name: by.get(name, 0))], (
-            f"{room} of {_pods(pods)} fit: {words} close{'s' if len(names) == 1 else ''} "
-            f"{int(closed.sum())} of {int((free > 0).sum())} nodes with room, for example node "
-            f"{node}{_short(pods, room)}"
+            f"{room} of {_pods(pods)} fit: {words} {what}, for example node {node}"
+            f"{_short(pods, room)}"
         )
 
     def _room(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
-        room = int(room_for(self.now, s, pods).sum())
+        room = beside(self.now, s, pods)
         if room >= pods:
             return None
         causes = self._causes(self.now, s)

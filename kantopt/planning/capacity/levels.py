@@ -11,6 +11,7 @@ from kantopt.planning.capacity.most import MOST_PODS
 from kantopt.problem.instance import Instance
 from kantopt.schema.capacity import DomainRoom, LevelRoom, Share
 from kantopt.schema.model import Rule
+from kantopt.search.beside import beside
 from kantopt.search.domains import Domains
 from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints
@@ -48,10 +49,11 @@ def levels_of(copies: Copies) -> Levels:
         s = role.podsets[0]
         room = room_for(state, s, MOST_PODS)
         admitted = state.admitted(s, MOST_PODS)
-        rows += _rows(copies, instance, role.name, room, admitted)
+        together = min(admitted, beside(state, s, min(MOST_PODS, max(1, int(room.sum())))))
+        rows += _rows(copies, instance, role.name, room, together)
         if len(job.roles) == 1:
             quota = None if admitted >= MOST_PODS else admitted
-            gang = min(int(room.sum()), admitted)
+            gang = together
             if copies.pods and not near:
                 most = min(_in_domains(instance, room), admitted) // copies.pods
     return Levels(tuple(rows), gang, quota, near, most)

@@ -93,9 +93,9 @@ class Search:
         """
         rest = min(spent, 0.3 * deadline.remaining())
         ending = deadline.less(WRITING_CAPACITY + rest)
-        found = self._rooms(most_now, moves, ending)
+        now, some, every = self._rooms(most_now, moves, ending)
         self.cut = ending.cuts()
-        return found
+        return self.whole(now, 0), self.whole(some, moves), self.whole(every, None)
 
     def _rooms(
         self, most_now: int | None, moves: int | None, deadline: Deadline
@@ -133,7 +133,7 @@ class Search:
         if freed is not None and freed.most_pods is not None:
             known = known.bounded(freed.most_pods // self.copies.pods)
         form = self._form(known.bound, moves)
-        found = self._placed(form, self.copies.asked(form, moves), known, freed, deadline)
+        found = self._placed(form, moves, known, freed, deadline)
         return found if found.jobs > known.jobs else known.bounded(found.bound)
 
     def _form(self, most: int, moves: int | None) -> Form:
@@ -154,12 +154,13 @@ class Search:
     def _placed(
         self,
         form: Form,
-        instance: Instance,
+        moves: int | None,
         known: Found,
         freed: Freed | None,
         deadline: Deadline,
     ) -> Found:
         """Place copies: first as many as fit, then by fewer moves."""
+        instance = self.copies.asked(form, moves)
         tiers = (*unplaced_tier(instance), MOVES)
         run = self._begin(instance, tiers[:1], deadline.share(1 - CAPACITY_MOVES))
         # First what fits as pods are then, at once: mostly that is all.
@@ -177,17 +178,47 @@ class Search:
             search_together(run)
             found = self._written(form, run, found, freed)
         if found.moves and not found.fewest_moves and not deadline.cuts():
-            fewer = self._begin(instance, tiers, deadline)
-            for bound in run.incumbent.known.proved():
-                fewer.incumbent.known.add(Bound(0, bound.bound, (), bound.source))
-            fewer.keep(found.placement)
-            fewer.construct()
-            search_together(fewer)
-            other = self._written(form, fewer, found, freed)
+            other = self._by_fewer_moves(found, moves, run, freed, deadline)
             if (other.jobs, -other.moves) >= (found.jobs, -found.moves):
                 found = other
         self.warnings += [text for text in run.warnings if text not in self.warnings]
         return found
+
+    def _by_fewer_moves(
+        self, found: Found, moves: int | None, run: Run, freed: Freed | None, deadline: Deadline
+    ) -> Found:
+        """Place as many copies again, and no pod for a part of one."""
+        whole = self.whole(found, moves)
+        instance = self.copies.asked(whole.form, moves)
+        fewer = self._begin(instance, (*unplaced_tier(instance), MOVES), deadline)
+        if whole is found:
+            for bound in run.incumbent.known.proved():
+                fewer.incumbent.known.add(Bound(0, bound.bound, (), bound.source))
+        fewer.keep(whole.placement)
+        fewer.construct()
+        search_together(fewer)
+        other = self._written(whole.form, fewer, found, freed)
+        # Of copies beyond those that were asked about it says nothing.
+        return other if whole is found else replace(other, bound=found.bound)
+
+    def whole(self, found: Found, moves: int | None) -> Found:
+        """Return a plan without those pods that make no whole copy, where copies are counted."""
+        form = found.form
+        if not form.pods or not form.number:
+            return found
+        pods = found.jobs * form.pods
+        if found.placement.placed(-1) == pods:
+            return found
+        form = self.copies.counted(found.jobs)
+        instance = self.copies.asked(form, moves)
+        rest = found.placement.podsets[:-1]
+        if not pods:
+            return replace(found, form=form, placement=Placement(rest))
+        start = Placement((*rest, {}))
+        placement = construct(instance, Deadline(None), Strategy.BEST_FIT, start=start)
+        if placement.placed(-1) < pods:
+            return found
+        return replace(found, form=form, placement=placement)
 
     def _written(self, form: Form, run: Run, known: Found, freed: Freed | None) -> Found:
         """Take the best placement that has an order of steps, replayed and judged."""

@@ -11,6 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
+from kantopt.search.beside import beside
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.domains import Domains
 from kantopt.search.fill import room_for
@@ -123,7 +124,7 @@ class Survey:
         return Places(
             podset=s,
             wanted=wanted,
-            room=int(room[open_nodes].sum()),
+            room=beside(self.now, s, max(1, wanted), open_nodes),
             available=tuple(np.flatnonzero(open_nodes).tolist()),
             reasons=tuple(reasons),
             free=self._free(s),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.cli.output import LogForm, complain, emit, log_form_of
-from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
+from kantopt.cli.signals import INTERRUPTED, Terminated, quit_code, quit_on_signals
 from kantopt.cli.spoken import speak
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
@@ -69,7 +69,9 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         complain("error", ["out of memory (MemoryError)"], form)
         return INTERNAL
     except Exception as error:
-        return _internal(error, form, verbose=verbose)
+        # A compiled module whose loading a signal ends raises an ImportError, and never says why.
+        quits = quit_code()
+        return _internal(error, form, verbose=verbose) if quits is None else quits
 
 
 def _located(error: BadDataError) -> list[Problem]:

@@ -54,12 +54,23 @@ def stop_on_signals(deadline: Deadline) -> Iterator[None]:
 @contextlib.contextmanager
 def quit_on_signals() -> Iterator[None]:
     """Let signals raise, so that temporary files are removed."""
+    _quits.clear()
     with _handlers(quit_now):
         yield
 
 
+_quits: list[int] = []
+"""Signals that have raised: not all that they are raised in lets through what it did not expect."""
+
+
+def quit_code() -> int | None:
+    """Return the exit code of a run that a signal has told to quit."""
+    return 128 + _quits[0] if _quits else None
+
+
 def quit_now(number: int, _: FrameType | None) -> NoReturn:
     """Raise what ends the program."""
+    _quits.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise Terminated(number)

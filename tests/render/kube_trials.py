@@ -19,6 +19,7 @@ from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 from tests.render.api_cluster import Cluster, RefusedError
 from tests.render.api_server import Fault, no_meddling, serving
+from tests.render.api_server import Meddler as Meddling
 from tests.render.kube_worlds import drawn
 from tests.render.kubectls import quick_kubectl
 
@@ -82,6 +83,22 @@ def run_script(
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def carried_out(
+    folder: Path,
+    made: Cluster,
+    plan: Plan,
+    *options: str,
+    asked: Asked = Asked(shell=True),  # noqa: B008
+    meddler: Meddling = no_meddling,
+    **environment: str,
+) -> Ran:
+    """Render a plan as a script, and run it on a cluster."""
+    path = folder / "plan.sh"
+    path.write_text(render(plan, asked).text, encoding="utf-8")
+    with serving(made, folder, meddler) as config:
+        return run_script(path, config, *options, **environment)
 
 
 def _environment(config: Path, patience: int, more: dict[str, str]) -> dict[str, str]:

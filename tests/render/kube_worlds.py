@@ -17,6 +17,7 @@ from kantopt.schema.raw import RawDocument
 from tests.render.api_cluster import HOSTNAME, Budget, Cluster, Object
 
 MOMENT = "2026-09-01T03:00:00Z"
+HELD = ("kantopt/hold",)
 
 
 def node(name: str, gpus: int = 8) -> Object:

@@ -17,7 +17,7 @@ well, 3 if it refused to begin. Run it again to go on where it stopped.
 END
 }
 
-context='' dry='' now=0 seen='' cordoned='' wave=''
+context='' dry='' now=0 seen='' cordoned='' wave='' surprised=''
 KANTOPT_POLL=${KANTOPT_POLL:-2} KANTOPT_MARGIN=${KANTOPT_MARGIN:-60}
 KANTOPT_READY=${KANTOPT_READY:-600} KANTOPT_RETRY=${KANTOPT_RETRY:-300}
 KANTOPT_REQUEST=${KANTOPT_REQUEST:-60} KANTOPT_ANSWER=${KANTOPT_ANSWER:-5}
@@ -54,8 +54,17 @@ stop() {
         printf "%s\n", begun[a] ? ", " begun[a] " begun" : ""
       }
     }' >&2
-  say "Run it again to go on, or ask what is left: kantopt verify --against DUMP PLAN" >&2
+  if [ -n "$surprised" ]; then
+    say "Run it again and it refuses, while that is so. What is left of the plan, to render anew: kantopt verify --against DUMP PLAN -O REST" >&2
+  else
+    say "Run it again to go on, or ask what is left: kantopt verify --against DUMP PLAN" >&2
+  fi
   exit 1
+}
+
+surprise() { # something is not as the plan has it
+  surprised=yes
+  stop "$*"
 }
 
 later() { # whether a request may do better another time, by what was said of it
@@ -102,7 +111,9 @@ look() { patiently look_once || stop "pods cannot be listed: $error"; }
 
 # Compares the plan with what was seen. Lines: kind, wave, action, namespace, pod, uid, state, version
 # or words. States: todo; odd; of pods that leave: leaving, gone; of pods that start: let, placed,
-# ready. For who makes pods of moves anew, also: owner, wave, node, uid, wanted, come, ready, state.
+# ready. For who makes pods of moves anew, also: owner, wave, node, uid, wanted, come, ready, state,
+# a pod that it makes anew, allowed (those of later waves come early where an earlier run stopped),
+# names of those that have come.
 # Argument: the wave up to which restarted pods have left; 0: as far as they have.
 judge() {
   {
@@ -120,7 +131,10 @@ judge() {
       kind[n] = $1; wave[n] = $2; action[n] = $3; ns[n] = $4; pod[n] = $5; uid[n] = $6
       node[n] = $7; owner[n] = $8; target[n] = $10; host[n] = $11
       known[$6] = 1
-      if ($1 == "move") { moved[$8] = 1; ends[$8 tab $10] = 1 }
+      if ($1 == "move") {
+        if (!($8 in moved)) moved[$8] = $4 "/" $5
+        ends[$8 tab $10] = 1
+      }
     }
     !data { next }
     NF < 3 { next }
@@ -130,6 +144,7 @@ judge() {
       ended = $7 == "Succeeded" || $7 == "Failed"
       if (($8 in moved) && !($3 in known) && !ended && $6 == "" && $5 != "") {
         come[$8 tab $5]++
+        names[$8 tab $5] = names[$8 tab $5] (names[$8 tab $5] == "" ? "" : ", ") $2
         if ($9 == "True") up[$8 tab $5]++
         ends[$8 tab $5] = 1
       }
@@ -149,8 +164,12 @@ judge() {
           else words = version[u]
           tell(i, state, words)
           if (kind[i] == "evict") { if (state != "todo") others[owner[i]]++ }
-          else if (upto == 0 ? state == "gone" || state == "leaving" : wave[i] + 0 <= upto + 0)
-            want[owner[i] tab target[i]]++
+          else {
+            left = state == "gone" || state == "leaving"
+            due = upto == 0 ? left : wave[i] + 0 <= upto + 0
+            if (due) want[owner[i] tab target[i]]++
+            if (due || left) may[owner[i] tab target[i]]++
+          }
           continue
         }
         if (!(u in there)) tell(i, "odd", "is gone, or another pod has its name")
@@ -165,11 +184,11 @@ judge() {
       }
       for (key in ends) {
         split(key, part, tab)
-        w = want[key] + 0; c = come[key] + 0
-        if (c > w) beyond[part[1]] += c - w
+        w = want[key] + 0; m = may[key] + 0; c = come[key] + 0
+        if (c > m) beyond[part[1]] += c - m
         # Pods that replace evicted ones of the same owner may be anywhere.
         state = beyond[part[1]] > others[part[1]] + 0 ? "odd" : (up[key] + 0 < w ? "waits" : "ready")
-        print "owner" tab upto tab part[2] tab part[1] tab w tab c tab up[key] + 0 tab state
+        print "owner" tab upto tab part[2] tab part[1] tab w tab c tab up[key] + 0 tab state tab moved[part[1]] tab m tab names[key]
       }
     }'
 }
@@ -177,7 +196,7 @@ judge() {
 odd() { # the first thing that is not as the plan has it, of one wave or, for 0, of all
   judge "$2" | awk -F "$TAB" -v upto="$1" '
     $1 == "owner" && $8 == "odd" {
-      printf "of the owner %s, pods that the plan does not know are on node %s: found %d, expected %d\n", $4, $3, $6, $5
+      printf "of the owner of %s (uid %s), pods that the plan does not know are on node %s: found %d (%s), expected %d\n", $9, $4, $3, $6, $11, $10
       exit
     }
     $1 != "owner" && $7 == "odd" && (upto == 0 || $2 == upto) {
@@ -216,7 +235,7 @@ act() { # what, namespace, pod, uid, version, grace, patch
     state=${line%%"$TAB"*} version_=${line#*"$TAB"}
     if [ "$state" != todo ] && [ "$state" != odd ]; then return 0; fi
     clock
-    if [ "$state" = odd ]; then stop "$namespace_/$pod_ (uid $uid_): it $version_ ($refused)"; fi
+    if [ "$state" = odd ]; then surprise "$namespace_/$pod_ (uid $uid_): it $version_ ($refused)"; fi
     if ! later "$refused"; then stop "$what $namespace_/$pod_ (uid $uid_): $refused"; fi
     if [ "$now" -ge "$until_" ]; then
       stop "$what $namespace_/$pod_ (uid $uid_): still refused after ${KANTOPT_RETRY} s: $refused"
@@ -378,7 +397,7 @@ run_wave() {
   wave=$1 awaited=$2 meanwhile=$3 opened=$5
   look
   wrong=$(odd "$wave" 0)
-  if [ -n "$wrong" ]; then stop "$wrong"; fi
+  if [ -n "$wrong" ]; then surprise "$wrong"; fi
   states=$(judge 0)
   if ! some "$wave" "todo leaving"; then meanwhile=''; fi
   closed=$meanwhile
@@ -416,10 +435,10 @@ await() { # grace: until those who leave are gone, and those who come are there
   while :; do
     look
     wrong=$(odd "$wave" "$wave")
-    if [ -n "$wrong" ]; then stop "$wrong"; fi
+    if [ -n "$wrong" ]; then surprise "$wrong"; fi
     waits=$(judge "$wave" | awk -F "$TAB" -v wave="$wave" -v awaited="$awaited" '
       $1 == "owner" && $8 == "waits" {
-        come = come sprintf("; %d of %d pods of the owner %s are ready on node %s", $7, $5, $4, $3)
+        come = come sprintf("; %d of %d pods of the owner of %s (uid %s) are ready on node %s", $7, $5, $9, $4, $3)
       }
       $2 != wave || $1 == "owner" { next }
       ($1 == "evict" || $1 == "move") && $7 != "gone" { go = go "; " $4 "/" $5 " (uid " $6 ") is not gone" }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -176,13 +177,16 @@ class JobsReader:
     ) -> list[dict[str, Any]]:
         """Put pods that are alike together: same needs, role, standing and selected labels."""
         alike: dict[str, dict[str, Any]] = {}
+        waits = Counter[str]()
+        for member in members:
+            waits.update(dict.fromkeys(_waits_with(member), member.count))
         for member, fixed in zip(members, pinned, strict=True):
             pod = member.pod
             role = member.gang.role if member.gang is not None else ""
             wish: Wish = gang.role_wish.get(role, {})
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
-            if pod.waits_with and not pod.terminating:
+            if any(waits[name] > 1 for name in _waits_with(member)):
                 wish = {"required": HOSTNAME}
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
             home = fixed or bool(pod.homebound)
@@ -323,6 +327,11 @@ class JobsReader:
             )
             self._notes.add(text, f"{wanted} of {first.full_name}")
         return level
+
+
+def _waits_with(member: Member) -> tuple[str, ...]:
+    """Claims for one node with which a pod waits."""
+    return () if member.pod.terminating else member.pod.waits_with
 
 
 def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:

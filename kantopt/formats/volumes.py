@@ -30,12 +30,13 @@ from kantopt.schema.snapshot import Node
 _BOUND = "pv.kubernetes.io/bind-completed"
 _STATIC = ("", "kubernetes.io/no-provisioner")
 _BETA = "failure-domain.beta.kubernetes.io"
-_ALIAS = {
-    "topology.kubernetes.io/zone": f"{_BETA}/zone",
-    "topology.kubernetes.io/region": f"{_BETA}/region",
+_TODAY = {
     f"{_BETA}/zone": "topology.kubernetes.io/zone",
     f"{_BETA}/region": "topology.kubernetes.io/region",
 }
+"""Labels of zones by an old name, and what nodes call them today."""
+
+_ZONES = tuple(sorted({*_TODAY, *_TODAY.values()}))
 
 
 class Volumes:
@@ -149,8 +150,10 @@ class Volumes:
         if terms is not None:
             lists.append(terms or NOWHERE)
         labels = volume.at("metadata").words("labels") if zones else {}
-        for key in sorted(_ALIAS.keys() & labels):
-            lists.append(_zone(key, tuple(labels[key].split("__"))))
+        for key in _ZONES:
+            values = tuple(labels.get(key, "").split("__"))
+            if all(values):  # kube-scheduler ignores a label of which a part is empty
+                lists.append(_zone(key, values))
         return lists
 
     def _provisioned(self, claim: View, name: str, found: View) -> list[Terms]:
@@ -197,13 +200,10 @@ def _allowed(storage_class: View) -> Terms:
 
 
 def _zone(key: str, values: tuple[str, ...]) -> Terms:
-    """Nodes in a zone (or region) by a label or its other name, and nodes that tell none."""
-    other = Expression(key=key, operator="DoesNotExist")
-    none = tuple(Expression(key=name, operator="DoesNotExist") for name in sorted(_ALIAS))
-    return (
-        NodeSelectorTerm(match_expressions=(Expression(key=key, operator="In", values=values),)),
-        NodeSelectorTerm(
-            match_expressions=(other, Expression(key=_ALIAS[key], operator="In", values=values))
-        ),
-        NodeSelectorTerm(match_expressions=none),
-    )
+    """Nodes in a zone (or region) by a label, or by today's for an old one, or that tell none."""
+    terms: list[tuple[Expression, ...]] = [(Expression(key=key, operator="In", values=values),)]
+    if key in _TODAY:
+        today = Expression(key=_TODAY[key], operator="In", values=values)
+        terms.append((Expression(key=key, operator="DoesNotExist"), today))
+    terms.append(tuple(Expression(key=name, operator="DoesNotExist") for name in _ZONES))
+    return tuple(NodeSelectorTerm(match_expressions=term) for term in terms)

@@ -17,6 +17,7 @@ from tests.formats.cluster_objects import Object, node, pod, read
 
 MIXED = load_model("mixed")
 ZONE = "topology.kubernetes.io/zone"
+BETA = "failure-domain.beta.kubernetes.io/zone"
 
 
 def _nodes() -> list[Object]:
@@ -85,6 +86,8 @@ def _open(*objects: Object) -> list[str]:
         ([_claim(volume="pv"), _volume("pv", "z2")], "b"),
         ([_claim(volume="pv"), _volume("pv", labels={ZONE: "z1__z3"})], "a c"),
         ([_claim(volume="pv"), _volume("pv", "z1", "z2", labels={ZONE: "z1"})], "a"),
+        ([_claim(volume="pv"), _volume("pv", labels={ZONE: ""})], "a b c"),
+        ([_claim(volume="pv"), _volume("pv", labels={ZONE: "z1__"})], "a b c"),
         ([_claim(volume="gone"), _volume("pv")], ""),
         ([_claim(volume="gone")], "left out"),
         ([], "left out"),
@@ -117,6 +120,17 @@ def _open(*objects: Object) -> list[str]:
 )
 def test_a_pod_may_go_where_its_claim_can_be_mounted(objects: list[Object], nodes: str) -> None:
     assert " ".join(_open(_user(), *objects)) == nodes
+
+
+@pytest.mark.parametrize(
+    ("of_volume", "of_node", "open_"),
+    [(BETA, ZONE, True), (BETA, BETA, True), (ZONE, ZONE, True), (ZONE, BETA, False)],
+)
+def test_a_volume_with_a_zone_by_its_old_name_goes_where_nodes_tell_it_by_the_new_one(
+    of_volume: str, of_node: str, open_: bool
+) -> None:
+    claim, volume = _claim(volume="pv"), _volume("pv", labels={of_volume: "z9"})
+    assert ("d" in _open(node("d", {of_node: "z9"}), _user(), claim, volume)) is open_
 
 
 def test_a_pod_of_several_claims_goes_only_where_all_of_them_can_be_mounted() -> None:
@@ -179,6 +193,14 @@ def test_pods_that_wait_with_one_claim_for_one_node_come_to_one_node(
     plan = _plan(*nodes, claim, _volume("pv"), _class(), *users).plan
     assert sum(item.count for item in plan.assignments) == most
     assert (len({item.node for item in plan.assignments}) == 1) is (most == 2)
+
+
+def test_the_one_pod_of_a_job_that_waits_with_a_claim_for_one_node_goes_to_any_node() -> None:
+    nameless = node("a")
+    nameless["metadata"]["labels"].pop("kubernetes.io/hostname", None)
+    users = [_user(f"p{i}", owner=f"Job/{i}") for i in range(2)]
+    plan = _plan(nameless, _claim(volume="pv"), _volume("pv"), *users).plan
+    assert sum(item.count for item in plan.assignments) == 2
 
 
 def test_pods_that_wait_with_different_claims_for_one_node_come_to_a_node_each() -> None:

@@ -92,6 +92,8 @@ class _Realisation:
         self._masks: dict[int, Mask] = {}
         self._lifted: dict[int, Counter[int]] = {}
         """Pods by node that are lifted and would come home, of what is wanted by its place."""
+        self._awaited = mask_of(self.state.size, ())
+        """Nodes of these."""
         self._leaving: Counter[tuple[int, int]] = Counter()
         """How many of them are to move, by what is wanted and group: one or another."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
@@ -207,8 +209,9 @@ class _Realisation:
                 excess[self._group_of[spot.node]] -= gone
                 self._gone[s, spot] = (podset.job, {spot.node})
                 self._leave(s, spot, gone)
-            if podset.gpu_milli:
+            if podset.gpu_milli and gone < pods:
                 self._lifted.setdefault(spot.node, Counter())[i] += pods - gone
+                self._awaited[spot.node] = True
             found.append((s, spot, pods - gone if podset.gpu_milli else pods))
         self._leaving.update({(i, group): pods for group, pods in excess.items() if pods > 0})
         return found
@@ -294,7 +297,9 @@ class _Realisation:
             got = self._place(s, min(pods, int(room[n])), n)
             pods -= got
             if got:
-                self._leaving.subtract({(i, group): k for i, k in self._lifted.get(n, {}).items()})
+                if n not in fixed:  # the first new ones there: who was there leaves once
+                    here = self._lifted.get(n, Counter[int]())
+                    self._leaving.subtract({(i, group): k for i, k in here.items()})
                 self._gone = {
                     key: (v, places)
                     for key, (v, places) in self._gone.items()
@@ -323,14 +328,14 @@ class _Realisation:
                 back += 1
             if back < pods:
                 waiting.append((self._blocked(s, spot), s, pods - back))
-        for here in self._lifted.values():
-            del here[i]
-        awaited = mask_of(self.state.size, [n for n, here in self._lifted.items() if here.total()])
+        for n in {spot.node for _, spot, _ in spots} & self._lifted.keys():
+            del self._lifted[n][i]
+            self._awaited[n] = bool(self._lifted[n])
         # Last those that have a reason to be gone: somebody more important is where they were.
         for _, s, pods in sorted(waiting):
             for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
                 # Where nobody is to come home yet, if there is such room.
-                for mask in (self._mask(g) & ~awaited, self._mask(g)):
+                for mask in (self._mask(g) & ~self._awaited, self._mask(g)):
                     got = fill(self.scores, s, min(pods, left[g]), mask)
                     left[g] -= got
                     pods -= got

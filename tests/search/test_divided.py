@@ -155,6 +155,28 @@ def test_new_pods_take_the_nodes_of_those_who_are_to_leave() -> None:
     assert after.podsets == ({Spot(0): 1}, {Spot(3): 1}, {Spot(1): 1, Spot(2): 1})
 
 
+def test_who_leaves_a_node_for_two_kinds_of_pods_leaves_once() -> None:
+    """Two nodes of three are left by four pods each; a role takes half of one of them."""
+    racks = dict.fromkeys(["stays", "x", "y", "z"], "b/r") | dict.fromkeys(["e", "f"], "b/s")
+    nodes = [node(name, gpu=8, rack=rack) for name, rack in racks.items()]
+    roles = [pods(name, count=k, gpu=4) for name, k in (("one", 1), ("others", 3))]
+    jobs = [
+        job("stays", pods(count=4, cpu=0, gpu=2, on=["stays"] * 4), priority=1),
+        job("leaves", pods(count=12, gpu=2, cpu=0, on=[*"xyz"] * 4), priority=2),
+        job("gang", *roles, priority=9, minCount=4),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [
+        Wanted((0,), {0: 4}, movable=True),
+        Wanted((1,), {0: 4, 1: 8}, movable=True),
+        Wanted((2,), {0: 1}, movable=False),
+        Wanted((3,), {0: 3}, movable=False),
+    ]
+    after = realise(instance, [(0, 1, 2, 3), (4, 5)], wanted)
+    assert after is not None
+    assert after.podsets[0] == instance.current.podsets[0]
+
+
 def test_who_moves_takes_no_node_of_those_who_are_to_stay() -> None:
     """The more important one comes first, into a rack where another is to stay."""
     nodes = [node(name, gpu=8, rack="b/r" if name == "a" else "b/s") for name in "abc"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from kantopt.clock import Deadline
 from kantopt.planning.guard import outline_of, steps_today
@@ -43,37 +45,35 @@ def moved_again(instance: Instance, placement: Placement, last: Plan) -> Iterato
     Where a scheduler places pods by other rules than plans do, each run would restart them. Pods
     of a pod set are counted, not named: who is made anew mostly has another name.
     """
-    ran = Counter(
-        (job.full_name, podset.name, place.node)
-        for job in last.jobs
-        for podset in job.pod_sets
-        for place in podset.assignments
-        for _ in range(place.count)
-    )
+    ran = Counter[tuple[str, str, str]]()
+    for job in last.jobs:
+        for pods in job.pod_sets:
+            for place in pods.assignments:
+                ran[job.full_name, pods.name, place.node] += place.count
     moved: dict[tuple[str, str], list[Move]] = {}
     for move in last.moves:
         moved.setdefault((move.job, move.pod_set), []).append(move)
     again, example = 0, ""
-    changes = difference(instance, placement).moves
-    for s in dict.fromkeys(change.podset for change in changes):
+    for s, changes in groupby(difference(instance, placement).moves, attrgetter("podset")):
         podset = instance.podsets[s]
         key = instance.jobs[podset.job].name, podset.name
-        moves = moved.get(key, [])
+        if key not in moved:
+            continue
         now = Counter[str]()
-        for spot, pods in podset.current.items():
-            now[instance.nodes[spot.node].name] += pods
-        came = Counter({node: pods - ran[*key, node] for node, pods in now.items()})
-        left = sum(max(0, ran[*key, n] - now[n]) for n in {move.from_node for move in moves})
-        there = {move.to_node for move in moves}
+        for spot, pods_there in podset.current.items():
+            now[instance.nodes[spot.node].name] += pods_there
+        came = Counter({node: k - ran[*key, node] for node, k in now.items()})
+        there = {move.to_node for move in moved[key]}
+        left = sum(max(0, ran[*key, n] - now[n]) for n in {move.from_node for move in moved[key]})
         astray = left - sum(max(0, came[node]) for node in there)
         for change in changes:
-            if change.podset == s and change.source is not None and astray > 0:
-                node = instance.nodes[change.source.node].name
-                if node not in there and came[node] > 0:
-                    came[node] -= 1
-                    astray -= 1
-                    again += 1
-                    example = example or f"job {key[0]} on node {node}"
+            assert change.source is not None
+            node = instance.nodes[change.source.node].name
+            if astray > 0 and node not in there and came[node] > 0:
+                came[node] -= 1
+                astray -= 1
+                again += 1
+                example = example or f"job {key[0]} on node {node}"
     if again:
         are = "1 pod is" if again == 1 else f"{again} pods are"
         yield (

@@ -153,24 +153,29 @@ def test_a_plan_without_a_purpose_any_more_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "leaves", "told"),
+    ("before", "planned", "now", "leaves", "told"),
     [
-        ("ab", "a", 0),  # nobody has followed the plan yet
-        ("cb", "c", 0),  # all went well, and it moves on
-        ("db", "d", 1),  # it came up elsewhere
-        ("cb", "b", 0),  # the other one moves
-        ("abd", "d", 0),  # one more came
-        ("dbd", "dd", 1),  # it came up where one more came
+        ("ab", "a", "ab", "a", 0),  # nobody has followed the plan yet
+        ("ab", "a", "cb", "c", 0),  # all went well, and it moves on
+        ("ab", "a", "db", "d", 1),  # it came up elsewhere
+        ("ab", "a", "db", "b", 0),  # the other one moves
+        ("ab", "a", "cd", "d", 0),  # all went well, and the other one was made anew elsewhere
+        ("ab", "a", "abd", "d", 0),  # one more came
+        ("ab", "a", "dbd", "dd", 1),  # it came up where one more came
+        ("aab", "aa", "cdb", "c", 0),  # one came up elsewhere, the other one moves
+        ("aab", "aa", "ccd", "d", 0),  # all went well with both
+        ("aad", "aa", "dde", "dd", 1),  # of the two there one was there before
     ],
 )
 def test_pods_that_came_up_elsewhere_than_planned_and_move_again_are_told(
-    now: str, leaves: str, told: int
+    before: str, planned: str, now: str, leaves: str, told: int
 ) -> None:
-    """Of two on a and b the first was to move to c; then they are on ``now``, and some move."""
+    """Some pods were to move to c; then all are on ``now``, and some of these move to e."""
     nodes = [node(name) for name in "abcde"]
-    before = question(nodes, [job("pair", 1, 2, on="ab")], []).snapshot.jobs
-    first = written(before, [[move("default/pair", "a", "c", PodRef(name="pair-0"))]])
-    later = question(nodes, [job("pair", 1, len(now), on=now)], []).instance(MODEL)
+    ran = question(nodes, [job("some", 1, len(before), on=before)], []).snapshot.jobs
+    moves = [move("default/some", n, "c", PodRef(name=f"some-{k}")) for k, n in enumerate(planned)]
+    first = written(ran, [moves])
+    later = question(nodes, [job("some", 1, len(now), on=now)], []).instance(MODEL)
     spots = Counter("abcde".index(name) for name in now)
     spots.subtract("abcde".index(name) for name in leaves)
     spots[4] += len(leaves)
@@ -178,7 +183,7 @@ def test_pods_that_came_up_elsewhere_than_planned_and_move_again_are_told(
     said = list(moved_again(later, placement, first))
     assert len(said) == told
     assert all("1 pod is moved as by the last plan" in text for text in said)
-    assert all("job default/pair on node d" in text for text in said)
+    assert all("job default/some on node d" in text for text in said)
 
 
 def test_a_plan_after_one_that_was_not_followed_says_so() -> None:

@@ -9,9 +9,11 @@ import pytest
 from ortools.linear_solver import pywraplp
 from ortools.sat.python.cp_model import CpModel
 
+from kantopt.clock import Deadline
 from kantopt.cp.linear import linear_program
 from kantopt.cp.relaxed.domains import DomainRelaxation
 from kantopt.cp.relaxed.tiers import expression
+from kantopt.cp.solve import Budget
 from kantopt.cp.solver import SOLVED, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -21,6 +23,7 @@ from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.placements import random_placement
 from tests.search.helpers import built
+from tests.solved import solved
 from tests.verify.world import job, node, placed, pods, question
 
 OBJECTIVES: list[Any] = ["unplaced", "evictions", "moves"]
@@ -29,7 +32,10 @@ SLICES = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
 
 
 def drawn(rng: random.Random) -> Instance:
-    """Racks of a few nodes with pods that may move, go or neither; gangs wait for whole racks."""
+    """Racks of a few nodes with pods that may move, go or neither; gangs wait for whole racks.
+
+    Of some gangs a part is enough.
+    """
     nodes, free = [], {}
     for rack in "abc"[: rng.randint(2, 3)]:
         for n in range(rng.randint(2, 4)):
@@ -46,14 +52,15 @@ def drawn(rng: random.Random) -> Instance:
             jobs.append(job(f"run-{k}", pods(gpu=gpus, on=[place]), **kind))
     for k in range(rng.randint(1, 3)):
         close = rng.choice((REQUIRED, SLICES))
-        count = rng.choice((2, 4)) if close is SLICES else rng.randint(2, 3)
+        count = rng.choice((2, 4)) if close is SLICES else rng.randint(1, 4)
         first = rng.randint(1, count)
         # Often a role must be close by itself as well.
         twice = {"topologyRequest": rng.choice((REQUIRED, SLICES))} if first % 2 == 0 else {}
         roles = [pods(count=first, gpu=rng.randint(1, 2), **twice)]
         if first < count:
             roles.append(pods(name="others", count=count - first, gpu=rng.randint(1, 2)))
-        jobs.append(job(f"gang-{k}", *roles, priority=5, minCount=count, topologyRequest=close))
+        least = rng.choice((count, count, rng.randint(1, count)))
+        jobs.append(job(f"gang-{k}", *roles, priority=5, minCount=least, topologyRequest=close))
     return question(nodes, jobs, objectives=OBJECTIVES)
 
 
@@ -83,6 +90,8 @@ def test_no_legal_placement_is_cut_off(block: int) -> None:
         cuts += len(cp.proto.constraints) - len(m.cp.proto.constraints)
         placements = [random_placement(rng, instance) for _ in range(12)]
         placements += [built(instance, each, relocate=True) for each in DEFAULT_PORTFOLIO]
+        best = solved(instance, tiers_of(instance), budget=Budget(Deadline.within(1.0)))
+        placements += [best.placement or instance.current]
         for placement in placements:
             if check(instance, placement):
                 continue
@@ -106,6 +115,21 @@ def test_a_slice_is_as_wide_as_its_smallest_pods() -> None:
     m.add_rounding(cp)
     assert len(cp.proto.constraints) > len(m.cp.proto.constraints)
     assert admits(m, cp, beside)
+
+
+def test_who_comes_from_elsewhere_stays_beside_nobody() -> None:
+    """One of five GPUs is taken: three pods that run in another rack have room beside it."""
+    nodes = [node(rack, cpu=9, gpu=5, rack=f"t/{rack}") for rack in "ab"]
+    running = [job(f"run-{n}", pods(gpu=1, on=["abbb"[n]])) for n in range(4)]
+    gang = job("gang", pods(count=3, gpu=1), minCount=3, topologyRequest=REQUIRED)
+    instance = question(nodes, [*running, gang], objectives=OBJECTIVES)
+    moved = placed(instance, **{f"run-{n}": ["a"] for n in range(4)})
+    assert not check(instance, moved)
+    m = DomainRelaxation(instance, tiers_of(instance))
+    cp = m.cp.clone()
+    m.add_rounding(cp)
+    assert len(cp.proto.constraints) > len(m.cp.proto.constraints)
+    assert admits(m, cp, moved)
 
 
 @pytest.mark.parametrize("twice", [REQUIRED, SLICES, {**REQUIRED, **SLICES}])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.cp.relaxed.towards import Best, Towards
+from kantopt.cp.relaxed.domains import DomainRelaxation
+from kantopt.cp.relaxed.towards import Aim, Best, Towards
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -19,7 +20,7 @@ from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance, without
 from tests.oracle import Value, best
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import job, node, placed, pods, question
 
 SEEDS = 24
 BLOCKS = 4
@@ -109,3 +110,42 @@ def test_gangs_of_two_cross_racks_of_three() -> None:
     assert placement is not None
     assert value[-1] == 1
     assert proved(instance, placement, value)[-1] == 1
+
+
+def moved_in_vain() -> tuple[Instance, Placement]:
+    """A gang has three of four nodes of a rack, the fourth is free: who was there has left it."""
+    nodes = [node(f"{rack}{n}", gpu=1, rack=f"z/{rack}") for rack in "ab" for n in range(4)]
+    running = [job(name, pods(gpu=1, on=[name])) for name in ("a0", "b0", "b1")]
+    gang = job("gang", pods(count=3, gpu=1), minCount=3, topologyRequest={"required": "rack"})
+    instance = question(nodes, [*running, gang], objectives=["unplaced", "evictions", "moves"])
+    return instance, placed(instance, a0=["b2"], gang=["a0", "a1", "a2"])
+
+
+def test_the_proof_of_moves_knows_what_stays_beside_gangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(DomainRelaxation, "add_rounding", lambda *_: asked.append("moves"))
+    instance, placement = moved_in_vain()
+    assert proved(instance, placement, measure(instance, placement, tiers_of(instance)))[-1] == 0
+    assert asked
+
+
+def test_the_proof_of_where_things_are_aims_at_what_it_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Towards, "_towards", lambda *_, **__: None)
+    instance, placement = moved_in_vain()
+    tiers, aims = tiers_of(instance), list[Aim]()
+    values = measure(instance, placement, tiers)
+    assert values[-1] == 1
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda i: bounds(instance, tiers, values)[i],
+        bound=lambda *_: None,
+        aim=aims.append,
+        best=lambda: Best(placement, values),
+    ).run()
+    class_of = {n: c for c, nodes in enumerate(aims[-1].classes) for n in nodes}
+    (stays,) = (where for podsets, _, where in aims[-1].kinds if 0 in podsets)
+    assert stays[class_of[0]] == 1

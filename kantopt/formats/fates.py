@@ -31,31 +31,77 @@ def disrupted_by(pod: View) -> Verdict | None:
 
 
 class Events:
-    """What events say of pods: they are kept for an hour, mostly."""
+    """What events say of pods: they are kept for an hour, mostly.
+
+    Parameters
+    ----------
+    objects
+        Those of both dumps: pods tell when each of a name was made. Whoever takes pods away from a
+        node with a taint names them without a uid.
+    """
 
     def __init__(self, objects: Iterable[Raw]) -> None:
         self._said: dict[str, Verdict] = {}
+        self._of_names: dict[str, list[tuple[str, Verdict]]] = {}
+        """What was said of names without a uid, with the moment."""
+        self._made: dict[str, set[str]] = {}
+        """When pods of a name were made."""
         for item in objects:
-            if not isinstance(item, dict) or item.get("kind") != "Event":
-                continue
-            event = view_of(item)
-            about = event.at("regarding" if "regarding" in event else "involvedObject")
-            note = event.text("note") or event.text("message")
-            reason = event.text("reason")
-            if reason == "Preempted":
-                said: Verdict = ("preempted", "event Preempted")
-            elif reason == "TaintManagerEviction" and not note.startswith("Cancel"):
-                said = ("tainted", "event TaintManagerEviction")
-            else:
-                continue
-            for name in (about.text("uid"), f"{about.text('namespace')}/{about.text('name')}"):
-                self._said.setdefault(name, said)
+            kind = item.get("kind") if isinstance(item, dict) else None
+            if kind == "Event":
+                self._hear(view_of(item))
+            elif kind == "Pod":
+                metadata = view_of(item).at("metadata")
+                self._made.setdefault(_name_of(metadata), set()).add(_made(metadata))
+
+    def _hear(self, event: View) -> None:
+        about = event.at("regarding" if "regarding" in event else "involvedObject")
+        note = event.text("note") or event.text("message")
+        reason = event.text("reason")
+        if reason == "Preempted":
+            said: Verdict = ("preempted", "event Preempted")
+        elif reason == "TaintManagerEviction" and not note.startswith("Cancel"):
+            said = ("tainted", "event TaintManagerEviction")
+        else:
+            return
+        name, uid = f"{about.text('namespace')}/{about.text('name')}", about.text("uid")
+        self._said.setdefault(name, said)
+        if uid:
+            self._said.setdefault(uid, said)
+            return
+        moments = {event.text(time)[:_SECONDS] for time in _TIMES} - {""}
+        self._of_names.setdefault(name, []).extend((time, said) for time in sorted(moments))
 
     def of(self, pod: View) -> Verdict | None:
-        """Return what they say of a pod, known by its uid, or by name where it has none."""
+        """Return what they say of a pod, known by its uid, or by name where it has none.
+
+        Of an event without a uid that pod is meant which was the last to be made by then.
+        """
         metadata = pod.at("metadata")
-        name = f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
-        return self._said.get(metadata.text("uid") or name)
+        name, uid = _name_of(metadata), metadata.text("uid")
+        if not uid or uid in self._said:
+            return self._said.get(uid or name)
+        for moment, said in self._of_names.get(name, ()):
+            by_then = [made for made in self._made.get(name, ()) if made <= moment]
+            if by_then and max(by_then) == _made(metadata):
+                return said
+        return None
+
+
+_TIMES = (
+    *("firstTimestamp", "lastTimestamp", "eventTime"),
+    *("deprecatedFirstTimestamp", "deprecatedLastTimestamp"),
+)
+"""When an event was seen; of one that was seen more than twice not all are known."""
+_SECONDS = len("2026-09-01T03:00:00")
+
+
+def _made(metadata: View) -> str:
+    return metadata.text("creationTimestamp")[:_SECONDS]
+
+
+def _name_of(metadata: View) -> str:
+    return f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
 
 
 def became(

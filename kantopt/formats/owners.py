@@ -20,6 +20,7 @@ _COUNTED: tuple[tuple[Became, str], ...] = (("finished", "succeeded"), ("failed"
 _TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds of owners that roll a new template out."""
 _HASH = "pod-template-hash"
+_REVISION = "controller-revision-hash"
 
 
 def view_of(item: Raw) -> View:
@@ -143,6 +144,7 @@ class Owners:
         self, pod: View, chain: list[tuple[str, str, str]], others: Iterable[View]
     ) -> Verdict | None:
         """Whether another ReplicaSet of the Deployment grew, or the owner has a new template."""
+        others = list(others)
         uids = {uid for _, _, uid in chain}
         for kind, name, uid in chain[1:]:
             for sibling in self._siblings.get(uid, ()) if uid else ():
@@ -169,6 +171,29 @@ class Owners:
             if kind in _TEMPLATED and as_many and generation[1] > generation[0]:
                 said = f"{kind} {name} has generation {generation[1]}, {generation[0]} before"
                 return "rolled out", said
+        return self._revised(pod, chain, others)
+
+    def _revised(
+        self, pod: View, chain: list[tuple[str, str, str]], others: Iterable[View]
+    ) -> Verdict | None:
+        """Whether a StatefulSet makes its pods anew, of a revision that this pod is not of."""
+        kind, name, uid = chain[0] if chain else ("", "", "")
+        owner = self._later.get(uid)
+        if kind != "StatefulSet" or owner is None:
+            return None
+        was = pod.at("metadata").words("labels").get(_REVISION, "")
+        new = owner.at("status").text("updateRevision")
+        if "" in (was, new) or was == new:
+            return None
+        made = [o.at("metadata").words("labels").get(_REVISION) for o in others if o.key == pod.key]
+        strategy = owner.at("spec").at("updateStrategy")
+        kept = strategy.at("rollingUpdate").integer("partition", 0, 2**31) or 0
+        number = pod.key[1].rpartition("-")[2]
+        by_itself = (
+            strategy.text("type") != "OnDelete" and number.isdecimal() and int(number) >= kept
+        )
+        if made[0] == new if made else by_itself:
+            return "rolled out", f"{kind} {name} goes on with its revision {new}"
         return None
 
     def _counted(self, kind: str, name: str, uid: str) -> Verdict | None:

@@ -77,9 +77,13 @@ def waits(of: Object, for_room_on: str = "") -> Object:
     return {**of, "spec": {**of["spec"], "nodeName": ""}, "status": status}
 
 
-def event(reason: str, of: Object) -> Object:
-    """An event about a pod."""
+def event(reason: str, of: Object, *moments: str) -> Object:
+    """An event about a pod; with moments one without a uid, seen from the first to the last."""
     about = {"kind": "Pod", **{key: of["metadata"][key] for key in ("namespace", "name", "uid")}}
+    times = {}
+    if moments:
+        del about["uid"]
+        times = {"firstTimestamp": moments[0], "lastTimestamp": moments[-1]}
     metadata = {"name": f"{of['metadata']['name']}.1", "namespace": "default", "uid": "event"}
     return {
         "apiVersion": "v1",
@@ -88,6 +92,7 @@ def event(reason: str, of: Object) -> Object:
         "involvedObject": about,
         "reason": reason,
         "message": "said",
+        **times,
     }
 
 

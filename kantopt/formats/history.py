@@ -118,7 +118,8 @@ class Dumps:
         """Return the preempted pods that a more important pod may have made way for itself by.
 
         It came to their node since, or is to come there. Each is given with a pod that stands for
-        it elsewhere since, if there is one.
+        it elsewhere since, if there is one. Who was terminating already is none of them: that was
+        decided before the first dump.
 
         Parameters
         ----------
@@ -140,6 +141,7 @@ class Dumps:
             if (
                 fate.became == "preempted"
                 and key not in unjudged
+                and "deletionTimestamp" not in self.first[key].at("metadata")
                 and any(
                     self._priority(pod) > least and self._policy(pod) != "Never"
                     for pod in since.get(fate.node, ())

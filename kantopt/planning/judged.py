@@ -18,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema import plan as docs
-from kantopt.schema.actions import namespace_of
+from kantopt.schema.actions import disturbed
 from kantopt.schema.certificate import Certificate, CertifiedTier, JudgedAs, Subject
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
@@ -60,15 +60,6 @@ def sealed(certificate: Certificate) -> Certificate:
 
 def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
     """Return the pods that one plan disturbs and a better one leaves in peace."""
-
-    def disturbed(plan: Plan) -> set[str]:
-        return {
-            f"{namespace_of(item.job)}/{pod.name}"
-            for items in (plan.evictions, plan.moves)
-            for item in items
-            for pod in item.pods
-        }
-
     return tuple(sorted(disturbed(judged) - disturbed(better)))
 
 

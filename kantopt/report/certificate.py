@@ -10,7 +10,8 @@ from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks, standing_line
 from kantopt.report.units import tier_label, tier_number
-from kantopt.schema.certificate import Certificate, CertifiedTier
+from kantopt.schema.actions import disturbed
+from kantopt.schema.certificate import Certificate, CertifiedTier, CounterExample
 from kantopt.schema.hints import UNOFFERED, first_of, plural
 from kantopt.schema.history import Fate, History
 from kantopt.schema.model import Rule
@@ -82,8 +83,7 @@ def _verdict(certificate: Certificate) -> Paragraph:
         i = [tier.name for tier in tiers].index(better.tier)
         mine, other = (_number(tiers[i], value) for value in (tiers[i].value, better.values[i]))
         text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
-        spared = f"; could have been spared: {first_of(better.spared)}" if better.spared else ""
-        return Paragraph(f"{text}{_above(i)}{spared}{left}.", "bad")
+        return Paragraph(f"{text}{_above(i)}{_spared(certificate, better)}{left}.", "bad")
     if certificate.verdict == "OPTIMAL":
         begin = f"CERTIFIED OPTIMAL{proviso(rows)}"
         text = f"{begin}: no legal plan is better in any objective, in this order{left}."
@@ -98,6 +98,15 @@ def _verdict(certificate: Certificate) -> Paragraph:
         gap = f"it is {value}, and no plan gets below {bound}"
     text = f"OPEN: no better plan was found, and {tier_label(tiers[i].name)} is not proved: {gap}"
     return Paragraph(f"{text}{_above(i)}{left}.", "warn")
+
+
+def _spared(certificate: Certificate, better: CounterExample) -> str:
+    """Name whom the better plan leaves in peace, and count whom it disturbs in their stead."""
+    if not better.spared:
+        return ""
+    others = len(disturbed(better.plan) - disturbed(certificate.plan))
+    instead = f", where {plural(others, 'other')} would go or move instead" if others else ""
+    return f"; could have been spared: {first_of(better.spared)}{instead}"
 
 
 def _above(i: int) -> str:

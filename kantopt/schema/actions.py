@@ -50,3 +50,9 @@ def nodes_of(action: PlanAction) -> tuple[str, ...]:
 def namespace_of(job: str) -> str:
     """Return the namespace of a job that is named with it."""
     return job.partition("/")[0]
+
+
+def disturbed(plan: Plan) -> set[str]:
+    """Return the pods, NAMESPACE/NAME, that a plan evicts or moves."""
+    items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
+    return {f"{namespace_of(item.job)}/{pod.name}" for item in items for pod in item.pods}

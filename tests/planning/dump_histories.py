@@ -328,6 +328,12 @@ BETWEEN = [
         became={"web-1": "preempted", "other": "finished"},
     ),
     DumpPair(
+        "preempted before the first dump, which shows it terminating: nobody could spare it",
+        [A, B, going(WEB), waits(MORE, for_room_on="a")],
+        [A, B, on(MORE, "a"), event("Preempted", WEB)],
+        became={"web-1": "preempted"},
+    ),
+    DumpPair(
         "the victim freed a host port",
         [n("a", "8"), PORTED, MORE_PORTED],
         [n("a", "8"), ended(PORTED, "Failed", PREEMPTED), on(MORE_PORTED, "a")],

@@ -14,6 +14,7 @@ from kantopt.planning.certify import certify
 from kantopt.planning.check_certificate import check_certificate
 from kantopt.planning.options import Options
 from kantopt.planning.question import Import, question_of
+from kantopt.report.certificate import certificate_blocks
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
@@ -67,6 +68,24 @@ def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     assert history.waiting == case.waiting
     better = certificate.counter_example
     assert ("" if better is None else better.tier) == case.tier
+
+
+def test_beside_who_could_be_spared_stands_who_would_go_instead() -> None:
+    [case] = [case for case in HISTORIES if "could have been spared" in case.name]
+    certificate = certified(case)
+    better = certificate.counter_example
+    assert better is not None
+    assert better.spared == ("default/web-1",)
+    first = certificate_blocks(certificate)[0]
+    assert "could have been spared: default/web-1." in str(first)
+    [gone] = certificate.plan.evictions
+    other = gone.model_copy(update={"pods": (gone.pods[0].model_copy(update={"name": "web-7"}),)})
+    plan = better.plan.model_copy(update={"evictions": (other,)})
+    changed = certificate.model_copy(
+        update={"counter_example": better.model_copy(update={"plan": plan})}
+    )
+    said = "spared: default/web-1, where 1 other would go or move instead."
+    assert said in str(certificate_blocks(changed)[0])
 
 
 def judged(first: list[Object], later: list[Object]) -> list[str]:

@@ -131,13 +131,54 @@ def test_another_order_is_tried_beside_the_exact_search_if_there_was_no_time_bef
     assert (sum(run.incumbent.placement.podsets[0].values()) == 4) is one_order
 
 
-@pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])
+@pytest.mark.parametrize(
+    ("engine", "deterministic", "forbidden", "asked"),
+    [
+        ("auto", False, False, ["try_again", "complete"]),
+        ("exact", False, False, []),
+        ("auto", True, False, []),  # who is faster must not matter
+        ("auto", False, True, []),
+    ],
+)
 def test_it_is_done_beside_the_exact_search(
-    monkeypatch: pytest.MonkeyPatch, engine: Engine, asked: bool
+    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine,
+    deterministic: bool,
+    forbidden: bool,
+    asked: list[str],
 ) -> None:
-    seen: list[Run] = []
-    for name in ("bring_closer", "complete"):
-        monkeypatch.setattr(together, name, lambda run, *_: seen.append(run))
-    run = run_from(*spread(), Options(engine=engine))
-    search_together(run)
-    assert bool(seen) is asked
+    seen: list[str] = []
+    for name in ("try_again", "bring_closer", "complete"):
+        monkeypatch.setattr(together, name, lambda *_, name=name: seen.append(name))
+    instance, both = spread()
+    run = run_from(instance, both, Options(engine=engine))
+    run.deadline = Deadline.within(20.0, deterministic=deterministic)
+    search_together(run, (both,) if forbidden else ())
+    assert seen == asked
+
+
+def test_gangs_stay_spread_without_the_technique_that_brings_them_closer() -> None:
+    run = run_from(*spread(), Options(without=("squeaky-wheel",)))
+    process = Process(run)
+    bring_closer(run, run.deadline, process)
+    assert run.incumbent.values[-1] > 0
+    assert not process.told
+
+
+def test_an_exact_search_is_told_nothing_where_nobody_else_has_a_place() -> None:
+    """What it finds moves nobody; whoever it leaves out has no place."""
+    jobs = [job("r", pods(cpu=2, on=["a"])), job("v", pods(cpu=3))]
+    nodes = [node("a", cpu=4), node("b", cpu=2)]
+    instance = question(nodes, jobs, objectives=["moves", "unplaced"])
+    run = run_from(instance, placed(instance, r=["b"]), Options())
+    process = Process(run, instance.current)
+    complete(run, run.deadline, process)
+    assert run.incumbent.placement is instance.current
+    assert not process.told
+
+
+def test_nobody_is_placed_again_where_a_plan_leaves_nobody_out() -> None:
+    instance, both = spread()
+    run = run_from(instance, placed(instance, v=["a0", "b0"]), Options())
+    complete(run, run.deadline, Process(run, both))
+    assert not run.incumbent.tally.of("exchange").runs

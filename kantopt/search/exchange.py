@@ -98,7 +98,7 @@ class _Exchange:
                 return
             placed = self._place(j, chosen)
             if placed == len(chosen):
-                self.waiting = [k for k in self.waiting if k not in chosen] + [j]
+                self.waiting = [k for k in self.waiting if k not in chosen]
                 return
             kept, homeless = chosen[:placed], chosen[placed]
             pool = [k for k in pool if k in kept or not self._as_hard(k, homeless)]

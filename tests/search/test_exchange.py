@@ -78,6 +78,55 @@ def test_many_jobs_that_have_to_be_close_do_not_hide_those_that_may_be_anywhere(
     assert [len(where(instance, found, f"pair-{k}")) for k in range(2)] == [2, 2]
 
 
+def close(name: str, count: int) -> Document:
+    """A gang of whole nodes that must be in one rack."""
+    return gang(name, count, topologyRequest={"required": "rack"})
+
+
+def exchanged_on(racks: str, *jobs: Document) -> set[str]:
+    """Jobs that have places after one as large as all nodes gave way, if it did.
+
+    ``racks`` has a letter for each node.
+    """
+    nodes = [node(f"n{k}", gpu=8, rack=f"x/{rack}") for k, rack in enumerate(racks)]
+    instance = question(nodes, [gang("large", len(nodes)), *jobs], objectives=OBJECTIVES)
+    first = built(instance, largest_first=True)
+    assert where(instance, first, "large")
+    found = exchanged(instance, first)
+    names = [each["name"] for each in jobs]
+    return {name for name in names if where(instance, found, name)}
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_who_may_be_anywhere_is_chosen_first_and_placed_last(
+    monkeypatch: pytest.MonkeyPatch, last: bool
+) -> None:
+    """One rack has two nodes: of those that must be in a rack one has a place, if that is free."""
+    monkeypatch.setattr("kantopt.search.exchange._MOST_FAILED", 1)
+    jobs = [close("close-0", 2), close("close-1", 2)]
+    jobs.insert(2 if last else 0, gang("anywhere", 2))
+    assert exchanged_on("aabc", *jobs) == {"anywhere", "close-0"}
+
+
+def test_with_one_that_has_no_place_all_that_are_as_hard_to_place_are_given_up() -> None:
+    """No rack has two nodes; one and three that may be anywhere are as many jobs as two pairs."""
+    hopeless = [close(f"close-{k}", 2) for k in range(20)]
+    jobs = [gang("pair", 2), *hopeless, gang("one", 1), gang("three", 3)]
+    assert exchanged_on("abcd", *jobs) == {"one", "three"}
+
+
+def test_who_is_smaller_than_one_that_has_no_place_may_have_one() -> None:
+    """No rack holds four, each holds three."""
+    jobs = [gang("one", 1), gang("two", 1), close("four", 4), close("x", 3), close("y", 3)]
+    assert exchanged_on("aaabbb", *jobs) == {"x", "y"}
+
+
+def test_who_had_a_place_is_not_given_up_with_the_next_that_is_as_hard_to_place() -> None:
+    """One of three pairs has the rack of two nodes, and four that may be anywhere the others."""
+    pairs = [close(f"close-{k}", 2) for k in range(3)]
+    assert exchanged_on("aabcde", *pairs, gang("four", 4)) == {"close-0", "four"}
+
+
 @pytest.mark.parametrize("why", ["it must be placed", "it matters more"])
 def test_a_large_job_keeps_its_nodes_where(why: str) -> None:
     matters = why == "it matters more"

@@ -13,7 +13,7 @@ from kantopt.search import portfolio
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.portfolio import run_portfolio
-from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from tests.search.helpers import FOREVER, where
 from tests.verify.world import job, node, pods, question
 
@@ -40,21 +40,49 @@ def test_where_harm_comes_first_others_are_placed_though_one_would_disturb_someb
     assert where(instance, best.placement, "big") == ({"full": 1} if required else {})
 
 
-@pytest.mark.parametrize(("share", "alone"), [(0.0, True), (1.0, False)])
-def test_it_is_told_if_there_was_time_for_one_strategy_only(
-    monkeypatch: pytest.MonkeyPatch, share: float, alone: bool
-) -> None:
+def no_strategy_is_enough() -> Incumbent:
     """A job that fits nowhere: no strategy meets the bounds, which would end it."""
-    tried: list[str] = []
+    apart = job("apart", pods(count=2, cpu=3), pods(name="v", count=2, cpu=5), minCount=4)
+    instance = question([node("a", cpu=8), node("b", cpu=7)], [apart, job("one", pods(cpu=1))])
+    return Incumbent(instance, tiers_of(instance), instance.current)
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Strategy, bool]]:
+    """Strategies that were tried, and whether the largest came first."""
+    found: list[tuple[Strategy, bool]] = []
 
     def counted(*asked: Any, **more: Any) -> Placement:
-        tried.append(asked[2].value)
+        found.append((asked[2], more["largest_first"]))
         return construct(*asked, **more)
 
     monkeypatch.setattr(portfolio, "construct", counted)
-    apart = job("apart", pods(count=2, cpu=3), pods(name="v", count=2, cpu=5), minCount=4)
-    instance = question([node("a", cpu=8), node("b", cpu=7)], [apart, job("one", pods(cpu=1))])
-    best = Incumbent(instance, tiers_of(instance), instance.current)
-    asked = best, Deadline.within(100.0), DEFAULT_PORTFOLIO
+    return found
+
+
+@pytest.mark.parametrize(
+    ("share", "deterministic", "alone"),
+    [(0.0, False, True), (1.0, False, False), (0.0, True, False)],
+)
+def test_it_is_told_if_there_was_time_for_one_strategy_only(
+    tried: list[tuple[Strategy, bool]], share: float, deterministic: bool, alone: bool
+) -> None:
+    deadline = Deadline.within(100.0, deterministic=deterministic)
+    asked = no_strategy_is_enough(), deadline, DEFAULT_PORTFOLIO
     assert run_portfolio(*asked, share=share)[1] is alone
-    assert tried == [each.value for each in DEFAULT_PORTFOLIO[: 1 if alone else None]]
+    assert [each for each, _ in tried] == list(DEFAULT_PORTFOLIO[: 1 if alone else None])
+
+
+def test_the_largest_come_first_by_every_other_strategy(tried: list[tuple[Strategy, bool]]) -> None:
+    run_portfolio(no_strategy_is_enough(), FOREVER, [Strategy.BEST_FIT] * 3)
+    assert [largest for _, largest in tried] == [False, True, False]
+
+
+def test_two_orders_were_tried_if_the_time_is_up_after_the_second_strategy(
+    monkeypatch: pytest.MonkeyPatch, tried: list[tuple[Strategy, bool]]
+) -> None:
+    seconds = iter((0, 0, 1, 1, 9))  # at the start; before and after each strategy
+    monkeypatch.setattr(portfolio, "elapsed", lambda: next(seconds))
+    asked = no_strategy_is_enough(), Deadline.within(100.0), [Strategy.BEST_FIT] * 3
+    assert run_portfolio(*asked, share=0.1)[1] is False
+    assert len(tried) == 2

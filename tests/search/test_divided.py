@@ -196,6 +196,45 @@ def test_who_moves_takes_no_node_of_those_who_are_to_stay() -> None:
     assert after.podsets == ({Spot(1): 1}, {Spot(2): 1}, {Spot(0): 1})
 
 
+def test_as_many_leave_as_are_to_and_then_those_whose_node_has_the_fewest() -> None:
+    """One of two nodes with four pods is to be left; then that with two is the better one."""
+    nodes = [node(name, gpu=8, rack="b/s" if name == "e" else "b/r") for name in "abcde"]
+    jobs = [
+        job("four", pods(count=8, cpu=0, gpu=2, on=[*"aaaabbbb"]), priority=1),
+        job("two", pods(count=4, cpu=0, gpu=2, on=[*"ccdd"]), priority=2),
+        job("gang", pods(count=2, gpu=8), priority=9, minCount=2),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [
+        Wanted((0,), {0: 4, 1: 4}, movable=True),
+        Wanted((1,), {0: 4}, movable=True),
+        Wanted((2,), {0: 2}, movable=False),
+    ]
+    after = realise(instance, [(0, 1, 2, 3), (4,)], wanted)
+    assert after is not None
+    assert after.podsets == ({Spot(1): 4, Spot(4): 4}, {Spot(3): 4}, {Spot(0): 1, Spot(2): 1})
+
+
+def test_who_moves_goes_beside_those_who_are_home_rather_than_where_one_is_to_come() -> None:
+    nodes = [node(name, gpu=8, rack="b/r" if name == "a" else "b/s") for name in "abc"]
+    jobs = [
+        job("fixed", pods(gpu=4, on=["b"]), movable=False, preemptible=False),
+        job("home", pods(count=2, gpu=2, on=["b", "c"]), priority=3),
+        job("moves", pods(gpu=2, on=["a"]), priority=2),
+        job("later", pods(gpu=2, on=["b"]), priority=1),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [
+        Wanted((1,), {1: 2}, movable=True),
+        Wanted((2,), {1: 1}, movable=True),
+        Wanted((3,), {1: 1}, movable=True),
+    ]
+    after = realise(instance, [(0,), (1, 2)], wanted)
+    assert after is not None
+    home = [dict(podset.current) for podset in instance.podsets]
+    assert after.podsets == (*home[:2], {Spot(2): 1}, home[3])
+
+
 def test_with_many_gangs_and_domains_pods_are_counted_by_class_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kantopt.formats.disruption import owner_of
+from kantopt.formats.objects import ended
 from kantopt.formats.view import View
 from kantopt.schema.history import Became
 
@@ -16,7 +17,11 @@ Verdict = tuple[Became, str]
 _ENDED = frozenset(
     ("Complete", "Completed", "Failed", "Succeeded", "SuccessCriteriaMet", "FailureTarget")
 )
-_COUNTED: tuple[tuple[Became, str], ...] = (("finished", "succeeded"), ("failed", "failed"))
+_COUNTED: tuple[tuple[Became, str, str], ...] = (
+    ("finished", "succeeded", "Succeeded"),
+    ("failed", "failed", "Failed"),
+)
+"""What a pod became, as the status of its Job counts it, and the phase that shows it."""
 _TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds of owners that roll a new template out."""
 _HASH = "pod-template-hash"
@@ -54,6 +59,11 @@ class Owners:
             if owner is not None and view.text("kind") == "ReplicaSet":
                 self._siblings.setdefault(owner.text("uid"), []).append(view)
         self._ends: dict[str, Counter[Became]] = {}
+        ends = _ends(later)
+        for pod in _ends(first):
+            ends.pop(pod, None)
+        self._shown = Counter(ends.values())
+        """How many pods the later dump shows ended and the first does not, by owner and phase."""
 
     def chain(self, pod: View) -> Iterator[tuple[str, str, str]]:
         """Yield kind, name and uid of a pod's owners, the nearest first."""
@@ -197,17 +207,18 @@ class Owners:
         return None
 
     def _counted(self, kind: str, name: str, uid: str) -> Verdict | None:
-        """Whether a Job has counted more ends since than have been explained by it so far."""
+        """Whether a Job has counted more ends since than are seen and have been explained by it."""
         if kind != "Job" or uid not in self._first or uid not in self._later:
             return None
         if uid not in self._ends:
             self._ends[uid] = Counter()
-            for became, field in _COUNTED:
+            for became, field, phase in _COUNTED:
                 counts = [
                     view.at("status").integer(field, 0, 2**31) or 0
                     for view in (self._first[uid], self._later[uid])
                 ]
-                self._ends[uid][became] = max(0, counts[1] - counts[0])
+                unseen = counts[1] - counts[0] - self._shown[uid, phase]
+                self._ends[uid][became] = max(0, unseen)
         for became, count in self._ends[uid].items():
             if count > 0:
                 self._ends[uid][became] -= 1
@@ -234,6 +245,17 @@ def _by_uid(objects: Iterable[Raw]) -> dict[str, View]:
             uid = view.at("metadata").text("uid")
             if uid:
                 found[uid] = view
+    return found
+
+
+def _ends(objects: Iterable[Raw]) -> dict[str, tuple[str, str]]:
+    """Owner and phase of the pods, by uid, that have ended."""
+    views = (view_of(item) for item in objects if item.get("kind") == "Pod")
+    found = {}
+    for view in views:
+        metadata, owner = view.at("metadata"), owner_of(view.at("metadata"))
+        if owner is not None and ended(view):
+            found[metadata.text("uid")] = owner.text("uid"), view.at("status").text("phase")
     return found
 
 

@@ -27,6 +27,7 @@ MORE_PORTED = p("more", owner="ReplicaSet/more", containers=PORT, priority=100)
 PREEMPTED = "PreemptionByScheduler"
 JOB = made("Job", "train", parallelism=1)
 WORKER = p("train-1", "a", "4", owner="Job/train")
+OTHER = p("train-2", "b", "4", owner="Job/train")
 
 
 def on(of: dict[str, object], name: str) -> dict[str, object]:
@@ -283,6 +284,18 @@ BETWEEN = [
         [A, JOB, WORKER],
         [A, made("Job", "train", parallelism=1, status={"succeeded": 1})],
         became={"train-1": "finished"},
+    ),
+    DumpPair(
+        "gone, and what its Job has counted since is another pod that is there to see",
+        [A, B, made("Job", "train", status={"succeeded": 0}), WORKER, OTHER],
+        [
+            A,
+            B,
+            made("Job", "train", status={"succeeded": 1}),
+            ended(OTHER),
+            again("train-3", "a", owner="Job/train"),
+        ],
+        became={"train-1": "disrupted", "train-2": "finished"},
     ),
     DumpPair(
         "a rollout half done is one job",

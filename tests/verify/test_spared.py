@@ -67,16 +67,18 @@ def test_who_has_room_beside_the_victim_is_not_who_it_gives_way_to() -> None:
     assert named(made) == {"r": "later"}
 
 
+@pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("listed", [("large", "small"), ("small", "large")])
 def test_of_equals_a_victim_gives_way_to_the_one_that_has_no_room_as_things_stand(
-    listed: tuple[str, str],
+    listed: tuple[str, str], count: int
 ) -> None:
     """There is room for the small one on c; it is in the room of r for the large one has c."""
     nodes = [node("a"), node("b"), node("c")]
-    waiting = {"large": pending("large", cpu=4, count=2), "small": pending("small", cpu=2)}
+    small = pending("small", cpu=2 // count, count=count)
+    waiting = {"large": pending("large", cpu=4, count=2), "small": small}
     stays = job("s", pods(cpu=2, on=["a"]), priority=200)
     jobs = [running("r", "a", cpu=2), running("q", "b"), stays, *(waiting[x] for x in listed)]
-    made = step(question(nodes, jobs), r=[], q=[], large=["b", "c"], small=["a"])
+    made = step(question(nodes, jobs), r=[], q=[], large=["b", "c"], small=["a"] * count)
     assert named(made) == {"r": "large", "q": "large"}
 
 

@@ -80,8 +80,8 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
     level = finest_level(instance) if level is None else level
     mixes = [tier.mix for tier in tiers if tier.metric is Metric.STRANDED_GPUS]
     measured = _Measured(before, after)
-    waited = any(job.waited_seconds for job in instance.jobs)
-    if not waited and any(job.creation_time for job in question.jobs):
+    timed = any(job.creation_time for job in question.jobs)
+    if timed and question.snapshot.metadata.captured_at is None:
         notes.append("how long jobs have waited is not known: the snapshot has no capturedAt")
     return MetricsReport(
         api_version=API_VERSION,

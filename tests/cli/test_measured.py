@@ -166,3 +166,17 @@ def test_more_than_ten_thousand_gpus_are_measured(cli: Cli, tmp_path: Path) -> N
     done = cli("metrics", str(tmp_path / "large.yaml"))
     assert (done.code, done.err) == (0, "")
     assert "8/16000 GPUs" in done.out
+
+
+@pytest.mark.parametrize(("taken", "known"), [("2026-09-01T02:00:00Z", True), (None, False)])
+def test_waiting_times_are_known_where_the_moment_of_the_snapshot_is(
+    tmp_path: Path, cli: Cli, taken: str | None, known: bool
+) -> None:
+    """Also where all that wait have come in this very moment."""
+    text = SPREAD_OUT.replace("T03:00", "T02:00")
+    moment = ', capturedAt: "2026-09-01T04:00:00Z"'
+    assert moment in text
+    (tmp_path / "c.yaml").write_text(text.replace(moment, f', capturedAt: "{taken}"' * known))
+    notes = report(cli, str(tmp_path / "c.yaml")).get("notes", ())
+    said = "how long jobs have waited is not known: the snapshot has no capturedAt"
+    assert (said in notes) is not known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kantopt.problem.freedom import freedom_of
@@ -32,6 +32,7 @@ _WORDS: Mapping[str, str] = dict(
         *WORDS.items(),
         *FEATURE_WORDS.items(),
         ("nominated", "nominated, it waits there for room"),
+        ("exempt", "exempt by a label (--exempt)"),
     )
 )
 
@@ -139,11 +140,39 @@ def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
         return causes.counts
     reached = [movers.targets(s, spot) for spot in spots]
     if taking := sum(any(mask[n] for mask in reached) for n in fit):
-        return (
-            f"{taking} of {state.size} nodes would take a pod, but no plan that moves it was found"
+        ways = (
+            (spot.node, n)
+            for spot, mask in zip(spots, reached, strict=True)
+            for n in fit
+            if mask[n]
         )
+        why = _used_up(state, s, ways) or "no plan that moves it was found"
+        return f"{taking} of {state.size} nodes would take a pod, but {why}"
     listed = first_of([nodes[n].name for n in fit], _NAMED)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
+
+
+_LIMITS = {
+    "job": "movesPerJob",
+    "namespace": "movesPerNamespace",
+    "arrivals": "arrivalsPerNode",
+    "departures": "departuresPerNode",
+}
+"""Limits that are counted apart, by the names that models have for them."""
+
+
+def _used_up(state: State, s: int, ways: Iterable[tuple[int, int]]) -> str:
+    """Name limits that a plan has used up, where one is in each way from node to node."""
+    if not state.instance.on(Rule.LIMITS):
+        return ""
+    found: dict[tuple[str, int], None] = {}
+    for source, target in ways:
+        limit = state.pace.used_up(s, source, target)
+        if limit is None:
+            return ""
+        found[limit] = None
+    limits = ", ".join(f"{_LIMITS[name]}: {most}" for name, most in found)
+    return f"no more may move ({limits})"
 
 
 def _cause(podset: PodSet) -> str:

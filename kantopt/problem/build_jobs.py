@@ -191,11 +191,8 @@ class JobsBuilder:
         gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
-        stays = (
-            job.daemon
-            or is_left_alone(podset, self._assumed)
-            or is_exempt(podset.labels, self._exempt)
-        )
+        exempt = is_exempt(podset.labels, self._exempt)
+        stays = job.daemon or is_left_alone(podset, self._assumed) or exempt
         lost = copied = 0
         dirty_rate = int(parse_quantity(podset.dirty_rate))
         if current:
@@ -236,6 +233,7 @@ class JobsBuilder:
                     *podset.stays,
                     *(f for f in podset.not_modelled if f not in self._assumed),
                     *(("nominated",) if podset.nominated else ()),
+                    *(("exempt",) if exempt else ()),
                 ),
             )
         )

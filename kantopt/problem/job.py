@@ -132,7 +132,7 @@ class PodSet:
     """MiB that a move of one running pod copies, rounded up; 0 where the model does not ask."""
     losses: Mapping[int, int] = field(default_factory=dict)
     """What a pod loses on each node for labels and taints that it would rather have or not."""
-    stays: tuple[Cause | Fixed | Feature | Literal["nominated"], ...] = ()
+    stays: tuple[Cause | Fixed | Feature | Literal["nominated", "exempt"], ...] = ()
     """Why an import left pods where they are that run, or for which room is made."""
     wanted: Mapping[int, int] | None = None
     """Pods on each node as the last plan wants it; ``None``: it leaves them as they are, or the

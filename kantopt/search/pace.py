@@ -84,10 +84,17 @@ class Pace:
         """Whether one pod more may move from one node to another."""
         if self.most is not None and self.moves >= self.most:
             return False
-        return not self._apart or all(
-            limit is None or self._counts[key] < limit
-            for key, limit in self._limits(s, source, target)
-        )
+        return not self._apart or self.used_up(s, source, target) is None
+
+    def used_up(self, s: int, source: int, target: int) -> tuple[str, int] | None:
+        """Return what is counted apart and bears no more of a move, and its limit.
+
+        It is ``job``, ``namespace``, ``arrivals`` or ``departures``.
+        """
+        for key, limit in self._limits(s, source, target):
+            if limit is not None and self._counts[key] >= limit:
+                return key[0], limit
+        return None
 
     def kept(self) -> bool:
         """Whether no limit is exceeded."""

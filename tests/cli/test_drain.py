@@ -324,3 +324,21 @@ def test_all_that_keeps_a_pod_is_named_at_once(cli: Cli) -> None:
     )
     assert f"stays on n1: kube-system/app/main, not movable: {why}" in said
     plan_of(cli, "n1", "--disturb", "kube-system", "--disturb", "system-critical")
+
+
+def test_pods_that_are_exempt_are_said_to_be(cli: Cli) -> None:
+    labelled = SNAPSHOT.replace(
+        "count: 3, minCount: 0, requests", "count: 3, labels: {keep: here}, minCount: 0, requests"
+    )
+    Path("snap.yaml").write_text(labelled)
+    said = plan_of(cli, "n1", "--exempt", "keep=here", code=3)["warnings"]
+    assert "stays on n1 x3: default/web/main, not movable: exempt by a label (--exempt)" in said
+
+
+@pytest.mark.parametrize("limit", ["movesPerNamespace", "arrivalsPerNode", "departuresPerNode"])
+def test_a_limit_of_a_model_that_is_used_up_is_named(cli: Cli, limit: str) -> None:
+    said = plan_of(cli, "n1", "--limit", f"{limit}=1", code=3)["warnings"]
+    assert (
+        "stays on n1 x2: default/web/main, 1 of 3 nodes would take a pod, "
+        f"but no more may move ({limit}: 1)"
+    ) in said

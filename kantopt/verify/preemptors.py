@@ -24,6 +24,9 @@ EACH = 12
 """The same for one job and one victim."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
+Changes = list[tuple[int, Spot, int]]
+"""Pods that come to spots; below 0 they leave."""
+
 _FAR = 1_000
 """Distance of a job that took none of the room."""
 
@@ -124,7 +127,7 @@ class Preemptors:
 
         Who comes first in the queue takes a free place first. Where one who comes later has that
         place, the victim goes so that both are placed: for the later. So it does where the victim
-        would fit back beside the first, were it not for the later.
+        would fit back beside the first, were it not for the later and for moves that made way.
         """
         pods = room.pods_of(job)
         for other in self._queued_behind(job, may):
@@ -132,7 +135,10 @@ class Preemptors:
                 break
             bound = self._bound(other)
             self._add(bound, -1)
-            back = not in_the_way(self.step, (self._loads, self._named(other)), unit)
+            named = self._named(other)
+            undone = self._undo_moves(bound, named)
+            back = not in_the_way(self.step, (self._loads, named), unit)
+            self._add(undone, -1)
             worth = back or self._may_fit(pods, bound)
             self._add(bound, 1)
             if not worth:
@@ -187,28 +193,63 @@ class Preemptors:
         with_it = before.replace({s: dict(spots) for s, spots in places.items()})
         return not any(fault.rule != Rule.REQUIRED for fault in check(instance, with_it))
 
-    def _bound(self, job: Job) -> list[tuple[int, Spot, int]]:
+    def _bound(self, job: Job) -> Changes:
         """Pods of a job that the plan binds."""
         new = self.step.instance.pending_of(job.index)
         return [(s, spot, k) for s in new for spot, k in self.step.after.podsets[s].items()]
+
+    @cached_property
+    def _mates(self) -> frozenset[int]:
+        """Pod sets that anti-affinity names."""
+        terms = self.step.instance.anti_affinities
+        return frozenset(s for term in terms for s in (term.owner, *term.others))
 
     @cached_property
     def _loads(self) -> Loads:
         """Loads after the step, from which pods are taken for a while."""
         return self.step.loads.copy()
 
-    def _add(self, pods: list[tuple[int, Spot, int]], sign: int) -> None:
+    def _add(self, pods: Changes, sign: int) -> None:
+        """Count pods in, or out."""
         for s, spot, k in pods:
             self._loads.add(s, spot, sign * k)
+
+    def _shift(self, pods: Changes, sign: int, named: Pods) -> None:
+        """The same, also of pods that anti-affinity names."""
+        self._add(pods, sign)
+        for s, spot, k in pods:
+            if s in self._mates:
+                named[s, spot] = named.get((s, spot), 0) + sign * k
 
     def _named(self, without: Job) -> Pods:
         """Pods that anti-affinity names, but for those of a job that the plan binds."""
         instance = self.step.instance
-        named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
-        named -= {s for s in without.podsets if not instance.podsets[s].running}
+        named = self._mates - {s for s in without.podsets if not instance.podsets[s].running}
         return {(s, spot): k for s in named for spot, k in self.step.after.podsets[s].items()}
 
-    def _may_fit(self, pods: list[tuple[int, Spot]], freed: list[tuple[int, Spot, int]]) -> bool:
+    def _undo_moves(self, freed: Changes, named: Pods) -> Changes:
+        """Put pods back that left nodes where there is room again; return what that changes.
+
+        With them go back those that left the nodes to which they had moved, and so on.
+        """
+        step, changes = self.step, Changes()
+        nodes = {spot.node for _, spot, _ in freed}
+        moved = {s for s in step.changed if step.moved(s) and not step.evicted(s)}
+        while left := {s for s in moved if any(x.node in nodes for x in step.departures[s])}:
+            moved -= left
+            for s in sorted(left):
+                came = [(s, spot, k) for spot, k in step.arrivals[s].items()]
+                home = [(s, spot, k) for spot, k in step.departures[s].items()]
+                self._shift(came, -1, named)
+                if in_the_way(step, (self._loads, named), {(s, x): k for _, x, k in home}):
+                    self._shift(came, 1, named)
+                    continue
+                self._shift(home, 1, named)
+                changes += [*home, *((s, spot, -k) for _, spot, k in came)]
+                nodes |= {spot.node for _, spot, _ in came}
+        return changes
+
+    def _may_fit(self, pods: list[tuple[int, Spot]], freed: Changes) -> bool:
         """Whether there is room for so many pods now that some are gone; by resources of nodes."""
         nodes = {spot.node for _, spot, _ in freed}
         for s, wanted in Counter(s for s, _ in pods).items():

@@ -93,6 +93,20 @@ def test_a_victim_gives_way_to_whom_moved_pods_made_room_for() -> None:
     assert named(made) == {"r": "big"}
 
 
+@pytest.mark.parametrize("listed", [("big", "small"), ("small", "big")])
+def test_a_victim_gives_way_to_whom_pods_left_for_that_have_the_room_of_an_equal(
+    listed: tuple[str, str],
+) -> None:
+    """There is room for the small one beside r, had m not left b to the big one."""
+    nodes = [node("a", cpu=6, labels={"disk": "ssd"}), node("b", cpu=5)]
+    small = job("small", pods(cpu=2, nodeSelector={"disk": "ssd"}), priority=100)
+    waiting = {"big": pending("big", cpu=5), "small": small}
+    leaves = job("m", pods(cpu=4, on=["b"]), priority=50, movable=True)
+    jobs = [running("r", "a", cpu=2), leaves, *(waiting[name] for name in listed)]
+    made = step(question(nodes, jobs), r=[], m=["a"], big=["b"], small=["a"])
+    assert named(made) == {"r": "big"}
+
+
 def test_a_victim_could_be_spared_where_its_preemptor_has_a_free_place() -> None:
     made = step(question(NODES, [running("r", "a"), pending("j")]), r=[], j=["a"])
     (found,) = could_be_spared(made)

@@ -77,6 +77,7 @@ def test_a_pod_that_is_left_to_the_scheduler_is_waited_for_at_the_end_too(script
     made.pods["uid-w-0"]["spec"]["nodeSelector"] = {"no": "node"}
     done = script(made, plan, asked=ANYWAY, KANTOPT_READY="1")
     assert (done.code, "w-0 (uid uid-w-0) has not started" in done.err) == (1, True)
+    assert "bind b1, left to you: 0 of 1 pods done\n" in done.err
 
 
 def test_a_second_run_finds_all_done(script: Script) -> None:
@@ -226,7 +227,10 @@ def test_a_budget_that_lets_go_in_time_is_waited_for(script: Script) -> None:
     def refuse_twice(_: Cluster, method: str, path: str) -> Fault:
         return "429" if path.endswith("/eviction") and next(numbers) < 2 else None
 
-    assert script(made, plan, meddler=refuse_twice).code == 0
+    done = script(made, plan, meddler=refuse_twice)
+    assert done.code == 0
+    assert done.err.count("refused for now, tried again for up to 20 s: ") == 1, "who waits knows"
+    assert "TooManyRequests" in done.err
 
 
 def test_two_budgets_on_a_pod_are_not_argued_with(script: Script) -> None:

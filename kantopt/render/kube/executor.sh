@@ -41,16 +41,20 @@ stop() {
   say "STOPPED${wave:+ in wave $wave}: $*" >&2
   look_once || say "The cluster does not answer; this is as it was seen last." >&2
   judge 0 | awk -F "$TAB" '
-    $1 == "evict" || $1 == "move" || $1 == "bind" {
-      if (!($3 in all)) { order[++n] = $3; kind[$3] = $1; of[$3] = $2 }
+    $1 == "evict" || $1 == "move" || $1 == "bind" || $1 == "watch" {
+      if (!($3 in all)) {
+        order[++n] = $3; of[$3] = $2
+        said[$3] = $1 == "watch" ? "bind " $3 ", left to you" : $1 " " $3
+      }
       all[$3]++
+      if ($1 == "watch" && $7 == "let") next
       if ($7 == "leaving" || $7 == "let") begun[$3]++
       else if ($7 != "todo" && $7 != "odd") done[$3]++
     }
     END {
       for (i = 1; i <= n; i++) {
         a = order[i]
-        printf "  wave %s, %s %s: %d of %d pods done", of[a], kind[a], a, done[a], all[a]
+        printf "  wave %s, %s: %d of %d pods done", of[a], said[a], done[a], all[a]
         printf "%s\n", begun[a] ? ", " begun[a] " begun" : ""
       }
     }' >&2
@@ -227,7 +231,7 @@ act() { # what, namespace, pod, uid, version, grace, patch
   what=$1 namespace_=$2 pod_=$3 uid_=$4 version_=$5 grace_=$6 patch_=$7
   say "wave $wave: $what $namespace_/$pod_ (uid $uid_)${dry:+, a trial}"
   clock
-  until_=$((now + KANTOPT_RETRY))
+  until_=$((now + KANTOPT_RETRY)) told_=''
   while ! "${what}_once" "$namespace_" "$pod_" "$uid_" "$version_" "$grace_" "$patch_"; do
     refused=$error
     look
@@ -239,6 +243,10 @@ act() { # what, namespace, pod, uid, version, grace, patch
     if ! later "$refused"; then stop "$what $namespace_/$pod_ (uid $uid_): $refused"; fi
     if [ "$now" -ge "$until_" ]; then
       stop "$what $namespace_/$pod_ (uid $uid_): still refused after ${KANTOPT_RETRY} s: $refused"
+    fi
+    if [ -z "$told_" ]; then
+      say "wave $wave: $what $namespace_/$pod_: refused for now, tried again for up to ${KANTOPT_RETRY} s: $refused" >&2
+      told_=yes
     fi
     sleep "$KANTOPT_POLL"
   done

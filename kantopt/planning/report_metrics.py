@@ -151,7 +151,8 @@ def _gpus(measured: _Measured) -> Iterator[Figure]:
 
         def value(step: Step) -> tuple[int, int]:
             used = node_gpus_used(step)
-            return sum(used[n] for n in members), offered
+            # A node may hold more: GPUs have broken, or pods are nominated to those of others.
+            return sum(min(used[n], instance.nodes[n].gpu_milli) for n in members), offered
 
         return value
 

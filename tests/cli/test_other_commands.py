@@ -33,6 +33,25 @@ def test_metrics_of_a_snapshot_have_one_column(cli: Cli) -> None:
     assert "1h30m" in done.out
 
 
+def test_no_more_gpus_are_allocated_than_there_are(cli: Cli) -> None:
+    """Where some have broken, or who is nominated waits for those that terminate."""
+    Path("full.yaml").write_text(
+        """
+apiVersion: kantopt/v1alpha1
+kind: ClusterSnapshot
+nodes:
+- {name: a, allocatable: {cpu: 8, nvidia.com/gpu: 4}}
+- {name: b, allocatable: {cpu: 8, nvidia.com/gpu: 4}}
+jobs:
+- name: j
+  podSets:
+  - {name: w, count: 1, requests: {nvidia.com/gpu: 6}, assignments: [{node: a, count: 1}]}
+"""
+    )
+    done = cli("metrics", "full.yaml")
+    assert "4/8 GPUs 50.00%" in done.out, "one has 2 GPUs too few, and the other 4 free"
+
+
 def test_metrics_with_a_plan_have_two(cli: Cli) -> None:
     cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
     done = cli("metrics", "snap.yaml", "plan.yaml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from kantopt.formats.decided import is_free_for
 from kantopt.formats.fates import Events, became
 from kantopt.formats.objects import ended
 from kantopt.formats.owners import Owners, Raw, key_of, view_of
@@ -34,6 +35,11 @@ class Dumps:
         self.resized = {key: least for key, pod, least in sizes if least is not pod}
         """Pods that were resized in place, each as small as it may have been."""
         self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
+        self._places = {
+            view.at("metadata").text("name"): view
+            for view in map(view_of, self.after)
+            if view.text("kind") == "Node"
+        }
         self.owners = Owners(self.before, self.after)
         self._events = Events([*self.before, *self.after])
         self._classes = _classes([*self.before, *self.after])
@@ -167,19 +173,29 @@ class Dumps:
         return None
 
     def nominated(self, pod: View) -> str:
-        """Return the node whose room a pending pod waits for; empty if nobody is leaving there."""
-        metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
-        node = status.text("nominatedNodeName")
+        """Return the node whose room a pending pod waits for; empty if there is none.
+
+        Somebody is leaving there, or has left room enough: then its scheduler has only to come back
+        to it.
+        """
+        metadata, spec = pod.at("metadata"), pod.at("spec")
+        node = _wish(pod)
         waits = not spec.text("nodeName") and not ended(pod)
         if not waits or node not in self.nodes or "deletionTimestamp" in metadata:
             return ""
-        leaving = any(
-            other.at("spec").text("nodeName") == node
-            and "deletionTimestamp" in other.at("metadata")
-            and not ended(other)
+        others = [
+            other
             for other in self.later.values()
+            if node == (other.at("spec").text("nodeName") or _wish(other))
+            and not ended(other)
+            and key_of(other) != key_of(pod)
+        ]
+        leaving = any(
+            "deletionTimestamp" in other.at("metadata")
+            for other in others
+            if other.at("spec").text("nodeName")
         )
-        return node if leaving else ""
+        return node if leaving or is_free_for(pod, self._places[node], others) else ""
 
     def _priority(self, pod: View) -> int:
         spec = pod.at("spec")
@@ -196,6 +212,10 @@ class Dumps:
 
 def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
     return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
+
+
+def _wish(pod: View) -> str:
+    return pod.at("status").text("nominatedNodeName")
 
 
 def _version(view: View) -> str:

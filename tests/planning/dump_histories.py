@@ -42,31 +42,6 @@ def again(name: str, node: str, cpu: str = "4", **options: object) -> dict[str, 
     return p(name, node, cpu, **options)
 
 
-def at(clock: str) -> str:
-    """A moment of the day of the dumps."""
-    return f"2026-09-01T{clock}:00Z"
-
-
-def born(name: str, node: str, clock: str, uid: str = "") -> dict[str, object]:
-    """A pod of a StatefulSet that was made at some time."""
-    metadata = {"creationTimestamp": at(clock), **({"uid": uid} if uid else {})}
-    return p(name, node, owner="StatefulSet/db", metadata=metadata)
-
-
-def revised(revision: str, partition: int = 0, way: str = "RollingUpdate") -> dict[str, object]:
-    """A StatefulSet that makes its pods anew of a revision, those below a partition not."""
-    strategy = {"type": way, "rollingUpdate": {"partition": partition}}
-    status = {"updateRevision": f"db-{revision}"}
-    return made("StatefulSet", "db", replicas=3, updateStrategy=strategy, status=status)
-
-
-def of_revision(name: str, node: str, revision: str, uid: str = "") -> dict[str, object]:
-    """A pod of that StatefulSet."""
-    labels = {"controller-revision-hash": f"db-{revision}"}
-    metadata = {"labels": labels, **({"uid": uid} if uid else {})}
-    return p(name, node, owner="StatefulSet/db", metadata=metadata)
-
-
 EVIDENCE = [
     DumpPair("same uid, running: stayed", [A, WEB], [A, WEB]),
     DumpPair("phase Succeeded: finished", [A, WEB], [A, ended(WEB)], became={"web-1": "finished"}),
@@ -194,36 +169,6 @@ EVIDENCE = [
         became={"db-0": "rolled out"},
     ),
     DumpPair(
-        "gone, its StatefulSet goes on with a revision that it had before the first dump",
-        [A, B, revised("new"), *(of_revision(f"db-{i}", "a", "old") for i in range(3))],
-        [
-            A,
-            B,
-            revised("new"),
-            of_revision("db-0", "a", "old"),
-            going(of_revision("db-1", "a", "old")),
-            of_revision("db-2", "b", "new", uid="another"),
-        ],
-        became={"db-1": "rolled out", "db-2": "rolled out"},
-    ),
-    DumpPair(
-        "made anew of the revision that it had: its StatefulSet did not roll it out",
-        [A, B, revised("new", partition=1), of_revision("db-0", "a", "old")],
-        [
-            A,
-            B,
-            revised("new", partition=1),
-            of_revision("db-0", "b", "old", uid="another"),
-        ],
-        became={"db-0": "disrupted"},
-    ),
-    DumpPair(
-        "terminating, and its StatefulSet makes nobody anew by itself",
-        [A, revised("new", way="OnDelete"), of_revision("db-0", "a", "old")],
-        [A, revised("new", way="OnDelete"), going(of_revision("db-0", "a", "old"))],
-        became={"db-0": "unknown"},
-    ),
-    DumpPair(
         "gone, replaced: disrupted by whom is not known",
         [A, B, replicas(1), WEB],
         [A, B, replicas(1), again("web-2", "b")],
@@ -249,30 +194,6 @@ EVIDENCE = [
         [A, B, replicas(1), WEB],
         [A, B, replicas(1), again("web-2", "b"), event("TaintManagerEviction", WEB)],
         became={"web-1": "tainted"},
-    ),
-    DumpPair(
-        "gone, an event that bears no uid says taint",
-        [A, B, made("StatefulSet", "db", replicas=1), born("db-0", "a", "03:00")],
-        [
-            A,
-            B,
-            made("StatefulSet", "db", replicas=1),
-            born("db-0", "b", "03:10", uid="another"),
-            event("TaintManagerEviction", born("db-0", "a", ""), at("02:00"), at("03:09")),
-        ],
-        became={"db-0": "tainted"},
-    ),
-    DumpPair(
-        "events that bear no uid are of pods that had the name before and since",
-        [A, B, made("StatefulSet", "db", replicas=1), born("db-0", "a", "03:00")],
-        [
-            A,
-            B,
-            made("StatefulSet", "db", replicas=1),
-            born("db-0", "b", "03:10", uid="another"),
-            event("TaintManagerEviction", born("db-0", "a", ""), at("02:59"), at("03:11")),
-        ],
-        became={"db-0": "disrupted"},
     ),
     DumpPair("gone, no owner in the dumps", [A, B, WEB], [A, B], became={"web-1": "unknown"}),
 ]
@@ -339,6 +260,12 @@ BETWEEN = [
         verdict="BETTER",
         tier="unplaced[priority=0, CPU-only pods]",
         became={"web-1": "preempted", "other": "finished"},
+    ),
+    DumpPair(
+        "nominated, its victim has gone, and the scheduler has not come back to it yet",
+        [A, going(WEB), waits(MORE, for_room_on="a")],
+        [A, waits(MORE, for_room_on="a"), event("Preempted", WEB)],
+        became={"web-1": "preempted"},
     ),
     DumpPair(
         "preempted before the first dump, which shows it terminating: nobody could spare it",

@@ -25,6 +25,7 @@ from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair
+from tests.planning.dump_statefulsets import STATEFULSETS
 from tests.planning.dump_twists import TWISTS
 from tests.planning.simulated import dumps, planted
 
@@ -52,7 +53,9 @@ def certified(case: DumpPair) -> Certificate:
 
 
 @pytest.mark.parametrize(
-    "case", [*HISTORIES, *TWISTS, *CHANGES, *FAULTS, *CLAIMED], ids=lambda case: case.name
+    "case",
+    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED],
+    ids=lambda case: case.name,
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     case: DumpPair,

@@ -71,6 +71,17 @@ class Dumps:
         return ""
 
     @property
+    def passing(self) -> frozenset[tuple[str, str, str]]:
+        """Taints, by node, key and effect, that were not there from the first dump to the later.
+
+        Put on or taken off since, or at another time: between the two the node may have been open.
+        Nodes that came since are not meant.
+        """
+        first, later = (_taints(objects) for objects in (self.before, self.after))
+        same = {name for name, uid in self.nodes.items() if self.nodes_before.get(name) == uid}
+        return frozenset(taint[:3] for taint in first ^ later if taint[0] in same)
+
+    @property
     def settled_differs(self) -> bool:
         """Whether what is decided and what is there already are two things.
 
@@ -212,6 +223,21 @@ class Dumps:
 
 def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
     return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
+
+
+def _taints(objects: Iterable[Raw]) -> set[tuple[str, str, str, tuple[str, str]]]:
+    """Taints by node, key and effect, with value and the moment at which they were put on."""
+    return {
+        (
+            view.at("metadata").text("name"),
+            taint.text("key"),
+            taint.text("effect"),
+            (taint.text("value"), taint.text("timeAdded")),
+        )
+        for view in map(view_of, objects)
+        if view.text("kind") == "Node"
+        for taint in view.at("spec").list("taints")
+    }
 
 
 def _wish(pod: View) -> str:

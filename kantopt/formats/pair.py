@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,6 +44,10 @@ class TwoDumps(Protocol):
     @property
     def taints_alone(self) -> bool:
         """Whether a node that is not ready takes jobs until a taint says so."""
+
+    @property
+    def passing(self) -> Collection[tuple[str, str, str]]:
+        """Taints, by node, key and effect, that were not there from the first dump to the later."""
 
     @property
     def settled_differs(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
-from kantopt.schema.eligibility import LEAVING
+from kantopt.schema.eligibility import CORDONED, LEAVING
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
@@ -345,14 +345,21 @@ def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> Cluste
     return own.model_copy(
         update={
             "nodes": tuple(
-                _counted(nodes.get((node.name, node.uid)) or _opened(node), node).model_copy(
-                    update=ready
-                )
+                _counted(
+                    _without(nodes.get((node.name, node.uid)) or _opened(node), dumps.passing), node
+                ).model_copy(update=ready)
                 for node in own.nodes
             ),
             "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
         }
     )
+
+
+def _without(node: Node, passing: Collection[tuple[str, str, str]]) -> Node:
+    """A node without the taints that were not there all the time, nor a cordon that was not."""
+    taints = tuple(t for t in node.taints if (node.name, t.key, t.effect) not in passing)
+    cordoned = node.unschedulable and (node.name, CORDONED, "NoSchedule") not in passing
+    return node.model_copy(update={"taints": taints, "unschedulable": cordoned})
 
 
 def _opened(node: Node) -> Node:

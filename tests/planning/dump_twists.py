@@ -76,7 +76,41 @@ LABELLED_WEB = p("near", owner="ReplicaSet/near", **LABELLED)
 LIKE_EVEN = p("like", owner="ReplicaSet/like", labels={"app": "even"})
 """A pod that those spread evenly count, and that is not to be spread itself."""
 
+
+def down(moment: str, key: str = "not-ready", **spec: object) -> dict[str, object]:
+    """A node that was tainted at a moment."""
+    key = f"node.kubernetes.io/{key}"
+    taint = {"key": key, "effect": "NoSchedule", "timeAdded": f"2026-09-01T{moment}:00Z"}
+    return n("a", taints=[taint], **spec)
+
+
+FLAPPING = [
+    DumpPair(
+        "a node that was in trouble in both dumps, and not all the time",
+        [down("03:00"), p("new")],
+        [down("03:30"), p("new", "a")],
+    ),
+    DumpPair(
+        "a node that was in trouble of another kind",
+        [down("03:00"), p("new")],
+        [down("03:30", "unreachable"), p("new", "a")],
+    ),
+    DumpPair(
+        "a node that was cordoned, opened and cordoned again",
+        [down("03:00", "unschedulable", unschedulable=True), p("new")],
+        [down("03:30", "unschedulable", unschedulable=True), p("new", "a")],
+    ),
+    DumpPair(
+        "a node that was in trouble all the time",
+        [down("03:00"), p("new")],
+        [down("03:00"), p("new", "a")],
+        verdict="ILLEGAL",
+        faults=("eligibility",),
+    ),
+]
+
 TWISTS = [
+    *FLAPPING,
     DumpPair(
         "a pod on a node that it would rather not be on",
         [POOL, B, p("w", affinity=WISH)],

@@ -65,6 +65,11 @@ class SlurmDumps:
         return False
 
     @property
+    def passing(self) -> frozenset[tuple[str, str, str]]:
+        """Slurm has no taints."""
+        return frozenset()
+
+    @property
     def settled_differs(self) -> bool:
         """Whether jobs were preempted, which a better plan might have spared."""
         return bool(self._by)

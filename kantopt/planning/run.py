@@ -28,13 +28,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally, Technique
 from kantopt.search.portfolio import offer_constructed, run_portfolio
-from kantopt.search.schedule import (
-    BESIDE,
-    LAST,
-    LOCAL_SEARCH,
-    SQUEAKY_WHEEL,
-    techniques,
-)
+from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SQUEAKY_WHEEL, techniques
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.ending import Bears
 from kantopt.verify.metrics import measure
@@ -123,15 +117,20 @@ class Run:
 
     def _ending(self, found: Placement | None = None) -> float:
         """Return seconds for order, names and writing: of a plan found, else for all that wait."""
+        waiting = [podset for podset in self.instance.podsets if not podset.running]
+        jobs = {podset.job for podset in waiting}
         if found is None:
-            pods = sum(podset.count for podset in self.instance.podsets if not podset.running)
+            pods = sum(podset.count for podset in waiting)
             victims = pods if self.instance.model.limits.evictions != 0 else 0
         else:
             steps = difference(self.instance, found)
-            victims = sum(step.pods for step in (*steps.evictions, *steps.moves))
+            leaving = (*steps.evictions, *steps.moves)
+            jobs |= {self.instance.podsets[step.podset].job for step in leaving}
+            victims = sum(step.pods for step in leaving)
             pods = victims + sum(step.pods for step in steps.binds)
         judgings = JUDGINGS + min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
         writing = shares.WRITING_PLAN + shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
+        writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)
         return judgings * self.judging + writing
 
     @property

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.options import Options
+from kantopt.planning.options import Engine, Options
 from kantopt.planning.question import Import, Question, chosen_model, judging_model, question_of
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
@@ -29,9 +29,12 @@ from kantopt.schema.reports import Verdict
 Source = str | os.PathLike[str] | Mapping[str, Any] | Part
 """A path, plain data, or a document."""
 TEN_SECONDS = 10.0
+_MOST_SEED = 2**31 - 1
 
 
-def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str] = ()) -> Question:
+def read(
+    *sources: Source | Question, gated: bool = False, pending: str | Sequence[str] = ()
+) -> Question:
     """Read a cluster and what belongs to it.
 
     Parameters
@@ -54,8 +57,9 @@ def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str
             return sources[0]
         if len(sources) == 2 and isinstance(sources[1], Plan):
             return replace(sources[0], plan=sources[1])
-    how = Import(gated=gated, pending=tuple(pending))
-    return question_of([raw for i, each in enumerate(sources) for raw in _raws(each, i)], how)
+    how = Import(gated=gated, pending=_names(pending))
+    question = question_of([raw for i, each in enumerate(sources) for raw in _raws(each, i)], how)
+    return replace(question, asked=how.pending)
 
 
 def plan(
@@ -63,7 +67,7 @@ def plan(
     model: str | None = None,
     time_limit: float | str = TEN_SECONDS,
     engine: str = "auto",
-    require: Iterable[str] = (),
+    require: str | Iterable[str] = (),
     seed: int = 0,
     deterministic: bool = False,
 ) -> Plan:
@@ -92,12 +96,16 @@ def plan(
         If the question cannot be asked.
     """
     from kantopt.planning.plan import make_plan
-    from kantopt.planning.wanted import required_jobs
+    from kantopt.planning.wanted import model_pending, required_jobs
 
     deadline = _deadline(time_limit, deterministic=deterministic)
+    if engine not in get_args(Engine):
+        raise UsageError(f"engine: found {engine!r}, expected one of {', '.join(get_args(Engine))}")
+    if not 0 <= seed <= _MOST_SEED:
+        raise UsageError(f"seed: found {seed}, expected 0 to {_MOST_SEED}")
     question = read(*sources)
-    chosen = chosen_model(question, model)
-    required = required_jobs(question, require, chosen)
+    chosen = model_pending(question, chosen_model(question, model), question.asked)
+    required = required_jobs(question, _names(require), chosen)
     settings = Options(engine=engine, seed=seed, require=required)  # type: ignore[arg-type]
     return make_plan(question, chosen, settings, deadline).plan
 
@@ -120,10 +128,11 @@ def certify(
     ``sources``, ``model`` and ``time_limit`` are as of :func:`plan`.
     """
     from kantopt.planning.certify import certify as certified
+    from kantopt.planning.wanted import model_pending
 
     deadline = _deadline(time_limit)
     question = read(*sources)
-    chosen = judging_model(question, model)
+    chosen = model_pending(question, judging_model(question, model), question.asked)
     return certified(question, chosen, Options(), deadline).certificate
 
 
@@ -132,7 +141,7 @@ def explain(
     job: str,
     model: str | None = None,
     time_limit: float | str = TEN_SECONDS,
-    what_if: Sequence[str] = (),
+    what_if: str | Sequence[str] = (),
 ) -> Explanation:
     """Explain why a job is pending, or where it is, and what helps.
 
@@ -151,17 +160,31 @@ def explain(
     deadline = _deadline(time_limit)
     question = read(*sources)
     name = find_job(question, job)
-    return explain_apart(question, chosen_model(question, model), name, deadline, what_if)
+    return explain_apart(question, chosen_model(question, model), name, deadline, _names(what_if))
 
 
 def show(document: Part, *, wide: bool = False) -> str:
-    """Lay an answer out as the command line does, as plain text."""
+    """Lay an answer out as the command line does, as plain text.
+
+    Raises
+    ------
+    UsageError
+        If the document is no answer that ``kantopt show`` takes.
+    """
     from kantopt.report.blocks import Screen, render
-    from kantopt.report.layouts import blocks_of
+    from kantopt.report.layouts import LAYOUTS, blocks_of
     from kantopt.report.words import words_for
 
+    kind = type(document).__name__
+    if kind not in LAYOUTS:
+        raise UsageError(f"show: found a {kind}, expected one of {', '.join(LAYOUTS)}")
     blocks = blocks_of(document, wide=wide)
     return render(words_for(document).of_blocks(blocks), Screen())
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return several names; a single one may stand by itself."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _raws(source: Source | Question, number: int) -> list[RawDocument]:

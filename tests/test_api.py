@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,3 +113,34 @@ def test_a_time_limit_that_is_none_is_named(limit: object) -> None:
             call("nowhere.yaml", time_limit=limit)  # type: ignore[operator]
     with pytest.raises(UsageError, match=r"time_limit: found .*, expected "):
         kantopt.explain("nowhere.yaml", job="j", time_limit=limit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"engine": "slow"}, {"seed": -1}, {"seed": 2**31}])
+def test_options_are_refused_before_any_work_as_on_the_command_line(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(UsageError, match=f"^{name}: found"):
+        kantopt.plan("no-such-file.yaml", **wrong)
+
+
+def test_one_name_is_a_job_and_not_its_letters() -> None:
+    with pytest.raises(UsageError, match="found research/none"):
+        kantopt.plan(SNAPSHOT, JOBS, require="research/none")
+    told = kantopt.explain(SNAPSHOT, JOBS, job="research/vision", what_if="cordon=gpu-05")
+    assert told.what_if is not None
+    assert told.what_if.edits == ("cordon=gpu-05",)
+
+
+def test_only_jobs_that_are_asked_about_are_planned_also_of_documents_of_ours() -> None:
+    question = kantopt.read(SNAPSHOT, JOBS, pending="research/vision")
+    plan = kantopt.plan(question, time_limit=20, deterministic=True)
+    assert {bound.job for bound in plan.assignments} == {"research/vision"}
+    assert kantopt.judge(question, plan).findings == ()
+    certificate = kantopt.certify(question, plan, time_limit=20)
+    assert certificate.verdict in ("OPTIMAL", "OPEN")
+    with pytest.raises(UsageError, match="no pending job matches"):
+        kantopt.plan(kantopt.read(SNAPSHOT, JOBS, pending=["research/none"]))
+
+
+def test_what_is_no_answer_is_not_shown() -> None:
+    with pytest.raises(UsageError, match=r"^show: found a Verdict, expected one of Plan, Cert"):
+        kantopt.show(kantopt.judge(SNAPSHOT))

@@ -86,6 +86,8 @@ class Question:
     """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
+    asked: tuple[str, ...] = ()
+    """Patterns of the pending jobs that whoever read it asked about; none: all of them."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:

@@ -127,7 +127,7 @@ class _Ways:
         self._nodes = {s: sorted(left.union(nodes)) for s, nodes in roomy.items()}
         """Nodes that may have room for a pod set: others are full though the pods are gone."""
         leaving = {at: -k for at, k in Counter(self.pods).items()}
-        self.base = _changed(_changed(step.after, leaving), back)
+        self.base = changed(changed(step.after, leaving), back)
         self._steps = 0
         """Spots that may still be tried in a region."""
 
@@ -193,7 +193,7 @@ class _Ways:
     def judged(self, spots: tuple[Spot, ...]) -> Placement | None:
         """Return the placement with the pods there, if it is legal."""
         arrive = Counter((s, x) for (s, _), x in zip(self.pods, spots, strict=True))
-        placement = _changed(self.base, arrive)
+        placement = changed(self.base, arrive)
         if not self._room(self.step.after, placement, STATE_RULES):
             return None
         if not self.back:  # as many come and go as before: all other rules see no difference
@@ -213,10 +213,10 @@ class _Ways:
             if any(spot.node in nodes for _, spot in unit)
         ]
         for unit in units:
-            more = _changed(placement, unit)
+            more = changed(placement, unit)
             while not self._too_many(more, unit) and self._room(placement, more, STATE_RULES):
                 placement = more
-                more = _changed(placement, unit)
+                more = changed(placement, unit)
         return placement
 
     def _too_many(self, placement: Placement, unit: Pods) -> bool:
@@ -229,7 +229,7 @@ class _Ways:
         )
 
 
-def _changed(placement: Placement, pods: Pods) -> Placement:
+def changed(placement: Placement, pods: Pods) -> Placement:
     """Return a placement with more pods, or with fewer where the number is negative."""
     changes: dict[int, dict[Spot, int]] = {}
     for (s, spot), k in pods.items():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
-from kantopt.verify.elsewhere import Elsewhere, free_spots
+from kantopt.verify.elsewhere import Elsewhere, changed, free_spots
+from kantopt.verify.made_way import Changes, MadeWay, add
 from kantopt.verify.rules import check
 from kantopt.verify.rules.priority import Pods, in_the_way, victim_units, without_lesser
 from kantopt.verify.rules.quota import cohorts
@@ -24,9 +25,6 @@ EACH = 12
 """The same for one job and one victim."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
-Changes = list[tuple[int, Spot, int]]
-"""Pods that come to spots; below 0 they leave."""
-
 _FAR = 1_000
 """Distance of a job that took none of the room."""
 
@@ -68,6 +66,7 @@ class Preemptors:
     def __init__(self, step: Step) -> None:
         self.step = step
         self._elsewhere = Elsewhere(step)
+        self._made_way = MadeWay(step)
         self._tried = 0
         self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
         self._rooms: dict[tuple[object, ...], int] = {}
@@ -133,20 +132,33 @@ class Preemptors:
         for other in self._queued_behind(job, may):
             if self._tried >= self._most:
                 break
-            bound = self._bound(other)
-            self._add(bound, -1)
-            named = self._named(other)
-            undone = self._undo_moves(bound, named)
-            back = not in_the_way(self.step, (self._loads, named), unit)
-            self._add(undone, -1)
-            worth = back or self._may_fit(pods, bound)
-            self._add(bound, 1)
-            if not worth:
-                continue
-            self._tried += EACH
-            if back or self._place_without(other, pods):
+            if self._gives_way_to(other, pods, unit):
                 return other
         return job
+
+    def _gives_way_to(self, other: Job, pods: list[tuple[int, Spot]], unit: Pods) -> bool:
+        """Whether without a job the victim would fit back, or some pods have another place.
+
+        The latter as the plan is otherwise, or with the victim and those back that made way.
+        """
+        bound, loads, named = self._bound(other), self._loads, self._named(other)
+        add(loads, bound, -1)
+        undone = self._made_way.undo(loads, named, bound)
+        back = not in_the_way(self.step, (loads, named), unit)
+        add(loads, undone, -1)
+        worth = back or self._may_fit(pods, bound)
+        first, named = [(s, spot, 1) for s, spot in pods], self._named(other)
+        self._made_way.shift(loads, named, first, -1)
+        undone = self._made_way.undo(loads, named, bound)
+        add(loads, [*undone, *((s, spot, -k) for s, spot, k in [*first, *bound])], -1)
+        if not (worth or undone):
+            return False
+        self._tried += EACH
+        return (
+            back
+            or (worth and self._place_without(bound, pods))
+            or (bool(undone) and self._place_without(bound, pods, undone, unit))
+        )
 
     def _queued_behind(self, job: Job, may: list[Job]) -> list[Job]:
         """Return some jobs that come after a job in the queue, the last first.
@@ -155,12 +167,13 @@ class Preemptors:
         then who is listed first.
         """
         lesser = [x for x in may if x.priority < job.priority]
-        lesser.sort(key=lambda x: (x.priority, -x.index))
+        lesser = sorted(lesser, key=lambda x: (x.priority, -x.index))[:MOST_BEHIND]
+        lesser.sort(key=lambda x: (x.priority, self._fits_now(x)))
         equals = sorted((x for x in may if x.priority == job.priority), key=lambda x: -x.index)
         later = [x for x in equals if x.index > job.index][:MOST_BEHIND]
         earlier = [x for x in equals if x.index < job.index][:MOST_BEHIND]
         if not (later or earlier) or len(lesser) >= MOST_BEHIND:
-            return lesser[:MOST_BEHIND]
+            return lesser
         if self._fits_now(job):
             behind = [x for x in (*later, *earlier) if not self._fits_now(x)]
             behind += [x for x in later if self._fits_now(x)]
@@ -199,55 +212,17 @@ class Preemptors:
         return [(s, spot, k) for s in new for spot, k in self.step.after.podsets[s].items()]
 
     @cached_property
-    def _mates(self) -> frozenset[int]:
-        """Pod sets that anti-affinity names."""
-        terms = self.step.instance.anti_affinities
-        return frozenset(s for term in terms for s in (term.owner, *term.others))
-
-    @cached_property
     def _loads(self) -> Loads:
         """Loads after the step, from which pods are taken for a while."""
         return self.step.loads.copy()
 
-    def _add(self, pods: Changes, sign: int) -> None:
-        """Count pods in, or out."""
-        for s, spot, k in pods:
-            self._loads.add(s, spot, sign * k)
-
-    def _shift(self, pods: Changes, sign: int, named: Pods) -> None:
-        """The same, also of pods that anti-affinity names."""
-        self._add(pods, sign)
-        for s, spot, k in pods:
-            if s in self._mates:
-                named[s, spot] = named.get((s, spot), 0) + sign * k
-
     def _named(self, without: Job) -> Pods:
         """Pods that anti-affinity names, but for those of a job that the plan binds."""
         instance = self.step.instance
-        named = self._mates - {s for s in without.podsets if not instance.podsets[s].running}
+        named = self._made_way.mates - {
+            s for s in without.podsets if not instance.podsets[s].running
+        }
         return {(s, spot): k for s in named for spot, k in self.step.after.podsets[s].items()}
-
-    def _undo_moves(self, freed: Changes, named: Pods) -> Changes:
-        """Put pods back that left nodes where there is room again; return what that changes.
-
-        With them go back those that left the nodes to which they had moved, and so on.
-        """
-        step, changes = self.step, Changes()
-        nodes = {spot.node for _, spot, _ in freed}
-        moved = {s for s in step.changed if step.moved(s) and not step.evicted(s)}
-        while left := {s for s in moved if any(x.node in nodes for x in step.departures[s])}:
-            moved -= left
-            for s in sorted(left):
-                came = [(s, spot, k) for spot, k in step.arrivals[s].items()]
-                home = [(s, spot, k) for spot, k in step.departures[s].items()]
-                self._shift(came, -1, named)
-                if in_the_way(step, (self._loads, named), {(s, x): k for _, x, k in home}):
-                    self._shift(came, 1, named)
-                    continue
-                self._shift(home, 1, named)
-                changes += [*home, *((s, spot, -k) for _, spot, k in came)]
-                nodes |= {spot.node for _, spot, _ in came}
-        return changes
 
     def _may_fit(self, pods: list[tuple[int, Spot]], freed: Changes) -> bool:
         """Whether there is room for so many pods now that some are gone; by resources of nodes."""
@@ -265,14 +240,22 @@ class Preemptors:
                 return False
         return True
 
-    def _place_without(self, other: Job, pods: list[tuple[int, Spot]]) -> bool:
-        """Whether some pods would find another place if a job had none."""
-        bound = self._bound(other)
-        without = self.step.after.replace({s: {} for s, _, _ in bound})
+    def _place_without(
+        self,
+        bound: Changes,
+        pods: list[tuple[int, Spot]],
+        undone: Sequence[tuple[int, Spot, int]] = (),
+        back: Pods | None = None,
+    ) -> bool:
+        """Whether pods would find another place if some were not bound, and others back."""
+        changes = Counter[tuple[int, Spot]]()
+        for s, spot, k in (*undone, *((s, spot, -k) for s, spot, k in bound)):
+            changes[s, spot] += k
+        without = changed(self.step.after, changes)
         step = Step(self.step.instance, self.step.before, without)
         step.loads = self.step.loads.between(self.step.after, without)
-        fuller = self._elsewhere, {spot.node for _, spot, _ in bound}
-        return Elsewhere(step, fuller).place(pods, {}, EACH) is not None
+        fuller = self._elsewhere, {spot.node for (_, spot), k in changes.items() if k < 0}
+        return Elsewhere(step, fuller).place(pods, back or {}, EACH) is not None
 
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""

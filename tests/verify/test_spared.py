@@ -107,6 +107,33 @@ def test_a_victim_gives_way_to_whom_pods_left_for_that_have_the_room_of_an_equal
     assert named(made) == {"r": "big"}
 
 
+@pytest.mark.parametrize("listed", [("big", "small"), ("small", "big")])
+def test_of_lesser_equals_a_victim_gives_way_to_the_one_that_has_no_room_as_things_stand(
+    listed: tuple[str, str],
+) -> None:
+    """Without either of them r would fit back: m has left b to the big one."""
+    waiting = {"big": pending("big"), "small": pending("small", cpu=1)}
+    leaves = job("m", pods(cpu=1, on=["b"]), priority=50, movable=True)
+    victims = [running("r", "a", cpu=2), running("q", "b", cpu=3)]
+    first = pending("first", cpu=1, priority=200)
+    jobs = [*victims, leaves, first, *(waiting[name] for name in listed)]
+    where = {"m": ["a"], "first": ["a"], "small": ["a"], "big": ["b"]}
+    made = step(question([node("a"), node("b")], jobs), r=[], q=[], **where)
+    assert named(made) == {"r": "big", "q": "big"}
+
+
+def test_a_victim_gives_way_to_the_later_where_the_first_would_have_the_room_of_who_made_way() -> (
+    None
+):
+    """The first has room beside r, and is on b since m has left that to both."""
+    nodes = [node("a"), node("b", labels={"disk": "ssd"})]
+    later = job("later", pods(cpu=2, nodeSelector={"disk": "ssd"}), priority=100)
+    leaves = job("m", pods(cpu=4, on=["b"]), priority=50, movable=True)
+    jobs = [running("r", "a", cpu=1), leaves, pending("first", cpu=2, priority=200), later]
+    made = step(question(nodes, jobs), r=[], m=["a"], first=["b"], later=["b"])
+    assert named(made) == {"r": "later"}
+
+
 def test_a_victim_could_be_spared_where_its_preemptor_has_a_free_place() -> None:
     made = step(question(NODES, [running("r", "a"), pending("j")]), r=[], j=["a"])
     (found,) = could_be_spared(made)

@@ -103,14 +103,14 @@ def _nodes(m: Variables, kept: _Kept) -> None:
         for spot in spots:
             at.setdefault(spot.node, []).append((s, spot))
     for n, node in enumerate(m.instance.nodes):
-        here = at.get(n, [])
+        arrive = [s for s, _, new in m.on_node[n] if new and s in arriving]
+        here = at.get(n, []) if arrive else []
         for r, limit in enumerate(node.capacity):
-            back = any(podsets[s].requests[r] for s, _ in here if s in victims)
-            if limit is None or _implied(m, Rule.CAPACITY, back=back):
+            came = [s for s in arrive if podsets[s].requests[r]]
+            if limit is None or not came:
                 continue
-            came = [s for s, _, new in m.on_node[n] if new and s in arriving]
-            came = [s for s in came if podsets[s].requests[r]]
-            if not came:
+            back = any(podsets[s].requests[r] for s, _ in here if s in victims)
+            if _implied(m, Rule.CAPACITY, back=back):
                 continue
             amounts = {s: podsets[s].requests[r] // m.unit[r] for s in {*came, *dict(here)}}
             load = [

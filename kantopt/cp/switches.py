@@ -16,7 +16,7 @@ from kantopt.clock import Deadline
 from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.rules.pinned import beside_held
-from kantopt.cp.rules.priority import add_victim
+from kantopt.cp.rules.priority import add_victim, preemptors
 from kantopt.cp.solver import solver_of
 from kantopt.cp.variables import Subject, Variables, weighted
 from kantopt.problem.instance import Instance
@@ -206,9 +206,10 @@ class Switches:
         first = len(self.m.cp.proto.constraints)
         if self.question.strict:
             add_kept_room(self.m)
+            arriving = preemptors(self.m)
             for j in self._running():
                 if self.question.may_evict_for(self.j, j):
-                    add_victim(self.m, self.question.jobs[j])
+                    add_victim(self.m, self.question.jobs[j], arriving)
         if len(self.m.cp.proto.constraints) > first:
             self._guard_all(first, self._literal(Rule.PRIORITY, ("room",)))
         for j in self._running():

@@ -79,11 +79,15 @@ class Variables:
         for j in sorted(instance.together):
             self._restart_together(j)
         self.unit = request_units(instance)
-        self._loads: dict[tuple[int, ...], LinearExprT] = {}
+        self._loads: dict[Hashable, LinearExprT] = {}
         self.on_node = self._by_node()
         self.on_device = self._by_device()
         self.standing = Loads.of(instance, instance.current)
         self.before = Step(instance, instance.current, instance.current)
+
+    def held(self, n: int) -> bool:
+        """Whether everything on a node is as in the placement that this is a neighbourhood of."""
+        return self.around is not None and n not in self.around.nodes
 
     def may_lose(self, podset: PodSet) -> bool:
         """Whether pods of a pod set may be evicted: not all are held."""
@@ -142,7 +146,7 @@ class Variables:
 
     def _stays(self, podset: PodSet, spot: Spot, pods: int) -> tuple[int, int]:
         """Fewest and most pods that stay on a spot."""
-        if self.around is not None and spot.node not in self.around.nodes:
+        if self.around is not None and self.held(spot.node):
             there = self.around.placement.podsets[podset.index].get(spot, 0)
             return (there - self._came[podset.index].get(spot, 0),) * 2
         return (pods if self.may.fixed(podset.index) else 0), pods
@@ -221,26 +225,26 @@ class Variables:
         """Pods of some pod sets that are placed."""
         return weighted([(self.placed(s), 1) for s in podsets])
 
+    def load(self, key: Hashable, make: Callable[[], LinearExprT]) -> LinearExprT:
+        """Return the sum of a key, made at the first call."""
+        if key not in self._loads:
+            self._loads[key] = make()
+        return self._loads[key]
+
     def node_load(self, n: int, r: int) -> LinearExprT:
         """Amount of a resource that pods take of a node, in the resource's unit."""
-        if (n, r) not in self._loads:
-            requests = [podset.requests[r] // self.unit[r] for podset in self.instance.podsets]
-            self._loads[n, r] = weighted(
-                [(var, requests[s]) for s, var, _ in self.on_node[n] if requests[s]]
-            )
-        return self._loads[n, r]
+        podsets = self.instance.podsets
+        asks = ((var, podsets[s].requests[r]) for s, var, _ in self.on_node[n])
+        return self.load((n, r), lambda: self._amount(r, asks))
 
     def device_load(self, n: int, d: int, r: int) -> LinearExprT:
         """Amount of a resource that pods take of a device, in the resource's unit."""
-        if (n, d, r) not in self._loads:
-            self._loads[n, d, r] = weighted(
-                [
-                    (var, self.device_request(s, n, d)[r] // self.unit[r])
-                    for s, var, _ in self.on_device.get((n, d), ())
-                    if self.device_request(s, n, d)[r]
-                ]
-            )
-        return self._loads[n, d, r]
+        here = self.on_device.get((n, d), ())
+        asks = ((var, self.device_request(s, n, d)[r]) for s, var, _ in here)
+        return self.load((n, d, r), lambda: self._amount(r, asks))
+
+    def _amount(self, r: int, asks: Iterable[tuple[IntVar, int]]) -> LinearExprT:
+        return weighted([(var, amount // self.unit[r]) for var, amount in asks if amount])
 
     def device_request(self, s: int, n: int, d: int) -> tuple[int, ...]:
         """Return what one pod of a pod set takes of a device that it occupies."""

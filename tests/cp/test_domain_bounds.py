@@ -9,7 +9,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import DomainRelaxation
-from kantopt.cp.relaxed.towards import Aim, Best, Towards
+from kantopt.cp.relaxed.towards import IN_VAIN, Aim, Best, Towards
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -41,7 +41,7 @@ def proved(instance: Instance, placement: Placement, values: Value) -> Value:
         Budget(Deadline(None), workers=2),
         known=lambda i: found[i],
         bound=better,
-        aim=lambda _: None,
+        aim=lambda _: True,
         best=lambda: Best(placement, values),
     ).run()
     return tuple(found)
@@ -81,6 +81,9 @@ RACKS: list[Any] = [
 ]
 
 
+LARGE: list[Any] = [node(each["name"], cpu=4, rack="z/a", gpu=4) for each in RACKS]
+
+
 def first(jobs: list[Any]) -> int:
     """Bound of the first tier, GPUs unplaced, for plans no worse than doing nothing."""
     instance = question(RACKS, jobs, objectives=BY_GPUS)
@@ -93,6 +96,52 @@ def test_a_rack_holds_one_gang_of_two_that_requires_it() -> None:
     wish = {"topologyRequest": {"required": "rack"}}
     jobs = [job(name, pods(count=2, gpu=1), **wish) for name in "xyz"]
     assert first(jobs) == 2000
+
+
+def test_domains_that_nobody_asks_about_are_counted_together() -> None:
+    """Two racks of three nodes: two classes if a gang must be in a rack, one if in their block."""
+    for level, classes in (("rack", 2), ("block", 1)):
+        jobs = [job("x", pods(count=2, gpu=1), topologyRequest={"required": level})]
+        instance = question(RACKS, jobs, objectives=BY_GPUS)
+        relaxation = DomainRelaxation(instance, tiers_of(instance))
+        assert len(relaxation.classes.classes) == classes, level
+
+
+def test_what_victims_keep_of_a_domain_is_counted_once() -> None:
+    """However many amounts of a node the pods ask for: one number for each kind and class."""
+    victims = [job(f"v{i}", pods(cpu=1 + i % 2, gpu=i % 3, on=[f"a{i}"])) for i in range(3)]
+    gang = job("g", pods(count=2, cpu=1, gpu=1), priority=5, topologyRequest={"required": "rack"})
+    lesser = [job("l", pods(cpu=1, gpu=1), preemptionPolicy="Never", priority=5)]
+    instance = question(LARGE, [*victims, gang, *lesser], objectives=BY_GPUS)
+    relaxation = DomainRelaxation(instance, tiers_of(instance))
+    names = [each.name for each in relaxation.cp.proto.variables if each.name.startswith("kept[")]
+    assert len(names) == len(set(names)) > 0
+
+
+def test_who_aims_in_vain_ends_early() -> None:
+    """Three gangs wait as it stands; what is aimed at never comes true."""
+    wish = {"topologyRequest": {"required": "rack"}}
+    gangs = [
+        job(f"{n}{p}", pods(count=2, gpu=1), priority=p, **wish) for p in range(3) for n in "xyz"
+    ]
+    instance = question(RACKS, gangs, objectives=BY_GPUS)
+    tiers, aims = tiers_of(instance), list[Aim]()
+    values = measure(instance, instance.current, tiers)
+
+    def in_vain(aim: Aim) -> bool:
+        aims.append(aim)
+        return False
+
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda _: 0,
+        bound=lambda i, value: None,
+        aim=in_vain,
+        best=lambda: Best(instance.current, values),
+    ).run()
+    assert len(aims) == IN_VAIN
 
 
 def test_a_rack_holds_whole_slices() -> None:
@@ -143,7 +192,7 @@ def test_the_proof_of_where_things_are_aims_at_what_it_finds(
         Budget(Deadline(None), workers=2),
         known=lambda i: bounds(instance, tiers, values)[i],
         bound=lambda *_: None,
-        aim=aims.append,
+        aim=lambda counts: aims.append(counts) is None,
         best=lambda: Best(placement, values),
     ).run()
     class_of = {n: c for c, nodes in enumerate(aims[-1].classes) for n in nodes}

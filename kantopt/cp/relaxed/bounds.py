@@ -17,8 +17,9 @@ from kantopt.problem.tiers import DISTURBING, Tier
 from kantopt.verify.closeness import CLOSENESS
 from kantopt.verify.metrics import bounds
 
-WORK = 0.3
-"""Deterministic seconds for one tier: what is not proved by then is a matter of search."""
+WORK, SHARE, BELOW = 1.2, 0.25, 0.02
+"""Deterministic seconds for all tiers, and the shares of what is left of them for one, and for one
+below a tier that stays open: what is not proved by then is a matter of search."""
 
 
 def relaxed_bounds(
@@ -54,7 +55,7 @@ def relaxed_bounds(
     if last < 0 or deadline.over():
         return
     relaxation = Relaxation(instance, tiers)
-    departures = False
+    departures, work, share = False, WORK, SHARE
     for i, tier in enumerate(tiers[: last + 1]):
         if floors[i] >= values[i] and tier.metric in CLOSENESS:
             continue  # as a lock it is not worth the rows that it takes
@@ -73,17 +74,22 @@ def relaxed_bounds(
             departures = True
             relaxation.add_departures()
         relaxation.cp.minimize(expr)
-        found = _least(relaxation, tier, deadline)
+        found, spent = _least(relaxation, tier, deadline, share * work)
+        work -= spent
+        if found < values[i]:
+            share = BELOW
         if late:
             relaxation.cp.add(expr <= values[i])
         if found > floors[i]:
             bound(i, min(found, values[i]))
 
 
-def _least(relaxation: Relaxation, tier: Tier, deadline: Deadline) -> int:
-    """Lower bound of the objective, whether or not the solver gets to its end."""
-    solver = solver_of(None if deadline.deterministic else deadline.remaining(), WORK)
+def _least(
+    relaxation: Relaxation, tier: Tier, deadline: Deadline, work: float
+) -> tuple[int, float]:
+    """Lower bound of the objective, whether or not the solver gets to its end, and its work."""
+    solver = solver_of(None if deadline.deterministic else deadline.remaining(), work)
     cp = relaxation.cp
     if accepted(solver.solve(cp), cp, f"tier {tier.name}") == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")
-    return round_up(solver.best_objective_bound)
+    return round_up(solver.best_objective_bound), min(work, solver.deterministic_time)

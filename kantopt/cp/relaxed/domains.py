@@ -110,8 +110,21 @@ class DomainRelaxation(GangRelaxation):
         )
         return found if len(found) <= MOST_APART else frozenset()
 
+    @cached_property
+    def _levels(self) -> frozenset[int]:
+        """Levels that a gang or a tier asks about: nodes are merged over the domains of others."""
+        asked = {
+            level
+            for needs in self.needs.values()
+            for need in needs
+            for level in (need.required, need.preferred, need.slice_level)
+        }
+        asked.update(tier.level for tier in self.close)
+        return frozenset(level for level in asked if level is not None)
+
     def _region(self, n: int) -> Hashable:
-        path = tuple(level[n] for level in self.instance.topology.domain_of)
+        domains = self.instance.topology.domain_of
+        path = tuple(domains[level][n] for level in sorted(self._levels))
         return path, n if n in self._movable_on else None
 
     def _add_closeness(self) -> None:

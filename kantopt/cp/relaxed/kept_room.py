@@ -58,11 +58,15 @@ class _Side:
     def add(self, c: NodeClass) -> None:
         """Add the rows of a class, those that victims who are back could break."""
         m = self._m
+        counts: dict[int, LinearExprT] = {}
         for row in m.rows[c.index]:
             back = any(self._standing[k].get(c.index) for k in self.back & row.weights.keys())
             if not back or self.lesser.isdisjoint(row.weights):
                 continue
-            kept = [(self._kept(m.kinds.pods[k], c), weight) for k, weight in row.weights.items()]
+            for k in row.weights:
+                if k not in counts:
+                    counts[k] = self._kept(m.kinds.pods[k], c)
+            kept = [(counts[k], weight) for k, weight in row.weights.items()]
             stays = sum(pods * weight for pods, weight in kept if isinstance(pods, int))
             others: Terms = [(pods, weight) for pods, weight in kept if not isinstance(pods, int)]
             m.cp.add(weighted(others) <= row.limit - stays)

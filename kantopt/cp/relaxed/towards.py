@@ -31,6 +31,8 @@ PACK, SURE = 0.3, 0.6
 """Shares for packing gangs into regions, and for a bound once it is settled who is placed."""
 CLOSE = 0.3
 """Part of that where the gap is below 1 %."""
+IN_VAIN = 2
+"""Times in a row that nothing came of aiming at who is placed: others have the time then."""
 LATER = (*CLOSENESS, Metric.MOVES)
 """Metrics of where things are rather than which."""
 
@@ -64,11 +66,13 @@ class Towards:
     bound
         Called with the index of a tier and a better bound on it.
     aim
-        Called with counts that would be better in a tier.
+        Called with counts that would be better in a tier; says whether a legal plan came of them.
     best
         Returns the best plan so far.
     renew
         Asks for quick bounds again: those of lower tiers depend on what was found above.
+    renewed
+        Values at which quick bounds were asked for last.
     """
 
     def __init__(
@@ -79,15 +83,16 @@ class Towards:
         *,
         known: Callable[[int], int],
         bound: Callable[[int, int], None],
-        aim: Callable[[Aim], None],
+        aim: Callable[[Aim], bool],
         best: Callable[[], Best],
         renew: Callable[[], None] = lambda: None,
+        renewed: tuple[int, ...] = (),
     ) -> None:
         self._instance, self._tiers, self._budget = instance, tiers, budget
         self._known, self._bound, self._aim, self._best = known, bound, aim, best
-        self._renew = renew
-        self._renewed: tuple[int, ...] = ()
-        """Values at which quick bounds were asked for last."""
+        self._renew, self._renewed = renew, renewed
+        self._in_vain = 0
+        """Times in a row that nothing came of what was aimed at."""
         self._build()
 
     def _build(self) -> None:
@@ -153,15 +158,18 @@ class Towards:
                 before: tuple[int, ...] = ()
                 while (
                     tier.metric is Metric.UNPLACED
+                    and self._in_vain < IN_VAIN
                     and self._open(i)
                     and self._best().values[: i + 1] != before
                 ):
                     before = self._best().values[: i + 1]
                     self._towards(i, guide, its, spare=True)
-                if self._open(i):
+                if self._in_vain < IN_VAIN and self._open(i):
                     self._towards(i, guide, its)
             if tier.metric not in LATER and self._open(i):
                 self._prove(i, expr)
+                if self._in_vain >= IN_VAIN and self._open(i):
+                    return True
             for guide, its in guides:
                 if its is not None and not isinstance(its, int):
                     guide.cp.add(its <= self._best().values[i])
@@ -312,18 +320,25 @@ class Towards:
         if spare:
             self._spare(guide, cp, self._tiers[i].priority)
         cp.minimize(expr)
-        solver = self._solver(i, AIM)
-        if solver.solve(cp) not in SOLVED or round(solver.objective_value) >= value:
+        solver, in_vain = self._solver(i, AIM), self._in_vain
+        self._in_vain += self._tiers[i].metric not in LATER
+        if solver.solve(cp) not in SOLVED:
+            return
+        if round(solver.objective_value) >= value:
+            self._in_vain = in_vain
             return
         cp.add(expr <= round(solver.objective_value))
         hint_solution(cp, solver)
         harm = disruption(guide)
         cp.minimize(harm)
         again = self._solver(i, CALM)
+        taken = False
         if again.solve(cp) in SOLVED:
-            self._take(guide, again)
+            taken = self._take(guide, again)
         elif solver.value(harm) <= disruption_of(guide, self._best().placement):
-            self._take(guide, solver)  # else pods would go by the thousand that need not
+            taken = self._take(guide, solver)  # else pods would go by the thousand that need not
+        if taken:
+            self._in_vain = 0
 
     def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
         best = self._best().placement
@@ -337,14 +352,10 @@ class Towards:
         )
         cp.add(weighted([(m.evicted(k), k.one.gpu_milli) for k in kinds]) <= gone)
 
-    def _take(self, m: GangRelaxation, solver: cp_model.CpSolver) -> None:
-        self._aim(
-            Aim(
-                tuple(c.nodes for c in m.classes.classes),
-                tuple(
-                    (kind.podsets, kind.movable, {c: solver.value(n) for c, n in m.at[k].items()})
-                    for k, kind in enumerate(m.kinds.pods)
-                    if not kind.fixed
-                ),
-            )
+    def _take(self, m: GangRelaxation, solver: cp_model.CpSolver) -> bool:
+        kinds = tuple(
+            (kind.podsets, kind.movable, {c: solver.value(n) for c, n in m.at[k].items()})
+            for k, kind in enumerate(m.kinds.pods)
+            if not kind.fixed
         )
+        return self._aim(Aim(tuple(c.nodes for c in m.classes.classes), kinds))

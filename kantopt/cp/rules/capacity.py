@@ -13,6 +13,8 @@ def add_capacity(m: Variables) -> None:
     podsets = m.instance.podsets
     for node in m.instance.nodes:
         n = node.index
+        if m.held(n):
+            continue
         for r, limit in enumerate(node.capacity):
             if limit is None:
                 continue

@@ -26,10 +26,12 @@ def add_limits(m: Variables) -> None:
         if job.most_moves is not None:
             jobs.setdefault(job.index, []).append(moves)
         namespaces.setdefault(job.namespace, []).append(moves)
-        for n, var in m.arrive[s].items():
-            arrivals.setdefault(n, []).append((var, 1))
-        for spot, var in m.stay[s].items():
-            departures.setdefault(spot.node, []).append((podset.current[spot] - var, 1))
+        if limits.arrivals_per_node is not None:
+            for n, var in m.arrive[s].items():
+                arrivals.setdefault(n, []).append((var, 1))
+        if limits.departures_per_node is not None:
+            for spot, var in m.stay[s].items():
+                departures.setdefault(spot.node, []).append((podset.current[spot] - var, 1))
     m.about("evictions")
     _add(m, [evicted], limits.evictions)
     m.about("moves")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
@@ -27,22 +27,31 @@ def add_priority(m: Variables) -> None:
     if not m.instance.strict:
         return
     add_kept_room(m)
+    arriving = preemptors(m)
     for job in m.instance.jobs:
-        add_victim(m, job)
+        add_victim(m, job, arriving)
 
 
-def add_victim(m: Variables, job: Job) -> None:
-    """Pods of a job are evicted only for one that may evict them, if they do not fit back."""
+def preemptors(m: Variables) -> list[Job]:
+    """Return the jobs that may evict others and of which pods may arrive."""
+    return [
+        job
+        for job in m.instance.jobs
+        if job.may_preempt and any(m.arrive[s] for s in m.instance.pending_of(job.index))
+    ]
+
+
+def add_victim(m: Variables, job: Job, arriving: Sequence[Job]) -> None:
+    """Pods of a job are evicted only for one that arrives, if they do not fit back."""
     running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
     if not running:
         return
-    preemptors = [
+    starts = [
         m.starts(other.index)
-        for other in m.instance.jobs
+        for other in arriving
         if m.instance.may_evict_for(other.index, job.index)
-        and any(m.arrive[s] for s in m.instance.pending_of(other.index))
     ]
-    if not preemptors:
+    if not starts:
         for s in running:
             m.cp.add(m.evicted(s) == 0)
         return
@@ -56,7 +65,7 @@ def add_victim(m: Variables, job: Job) -> None:
         m.cp.add_bool_or(_reasons(m, job, unit)).only_enforce_if(whole)
     for s in running:
         evicts = m.evicts(s)
-        m.cp.add_bool_or(preemptors).only_enforce_if(evicts)
+        m.cp.add_bool_or(starts).only_enforce_if(evicts)
         for i, (spot, stay) in enumerate(m.stay[s].items()):
             pods = m.instance.podsets[s].current[spot]
             left = m.positive(("left", s, i), pods - stay, pods)
@@ -138,15 +147,18 @@ def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
 
 
 def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
-    terms: Terms = []
-    for podset in m.instance.podsets:
-        s, amount = podset.index, podset.demand[r]
-        if amount and m.instance.jobs[podset.job].queue == q:
-            if not _lesser(m, s, job):
-                terms.append((m.total(s), amount))
-            else:
-                terms += [(var, amount) for var in m.stay[s].values()]
-    return weighted(terms)
+    def make() -> LinearExprT:
+        terms: Terms = []
+        for podset in m.instance.podsets:
+            s, amount = podset.index, podset.demand[r]
+            if amount and m.instance.jobs[podset.job].queue == q:
+                if not _lesser(m, s, job):
+                    terms.append((m.total(s), amount))
+                else:
+                    terms += [(var, amount) for var in m.stay[s].values()]
+        return weighted(terms)
+
+    return m.load(("without lesser", q, r, job.priority), make)
 
 
 def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:

@@ -10,6 +10,7 @@ from kantopt.errors import UsageError
 from scripts.bench import (
     ablation,
     arrivals,
+    everyday,
     gangs,
     golden,
     openb,
@@ -63,6 +64,10 @@ def _arrivals(grid: Grid) -> list[Case]:
     return arrivals.cases(nodes, usage, seeds_of(grid.seeds, grid.data), grid.data)
 
 
+def _everyday(grid: Grid) -> list[Case]:
+    return everyday.cases(grid.nodes or (100, 640), seeds_of(grid.seeds, grid.data))
+
+
 def _own(name: str) -> MakeModel:
     if name != golden.OWN:
         raise UsageError(f"--models: found {name}, expected {golden.OWN}: the files hold models")
@@ -83,6 +88,7 @@ SUITES = {
     arrivals.SUITE: Suite(
         _arrivals, ("mixed", "packing"), lambda name: shipped(name, counts=False), (10.0,)
     ),
+    everyday.SUITE: Suite(_everyday, ("mixed",), lambda name: shipped(name, counts=False), (30.0,)),
     golden.SUITE: Suite(
         lambda _: golden.cases(),
         (golden.OWN,),

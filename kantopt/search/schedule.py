@@ -16,12 +16,16 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.tiers import changes_tier
 from kantopt.schema.hints import did_you_mean
+from kantopt.schema.model import Metric
 from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEEL, WHOLE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
+
+MOST_NODES = 2_000
+"""Nodes beyond which a neighbourhood takes too long to write down before counts of domains do."""
 
 # -- when each applies
 
@@ -56,6 +60,21 @@ def _no_gangs(desk: Desk) -> str:
 
     worth = worth_dividing(desk.instance, desk.tiers)
     return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
+
+
+def _not_for_gangs(desk: Desk) -> str:
+    """Counts of domains seldom come true where nodes are shared by all kinds of pods."""
+    if len(desk.instance.nodes) > MOST_NODES:
+        return "too many nodes"
+    open_tiers = (
+        tier
+        for i, tier in enumerate(desk.tiers)
+        if desk.incumbent.floor(i) < desk.incumbent.values[i]
+    )
+    first = next(open_tiers, None)
+    if first is None or first.metric not in (Metric.UNPLACED, Metric.DISPLACED):
+        return "it is proved who is placed"
+    return _no_gangs(desk)
 
 
 def _close_enough(desk: Desk) -> str:
@@ -169,6 +188,7 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.25, hinders=_not_for_gangs),
     Turn(DOMAINS, 0.7),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
     Turn(RELAXATION),
@@ -242,9 +262,10 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
         return ended
     for turn in _turns(desk):
         technique = turn.technique
-        if not desk.applies(technique):
+        if turn.hinders(desk) or not desk.applies(technique):
             continue
         desk.begin(technique)
+        desk.patience = turn.patience
         try:
             if technique is SYMMETRY:
                 from kantopt.search.techniques.symmetry import reduced

@@ -13,6 +13,8 @@ from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import (
     CP_SAT,
     DECOMPOSITION,
+    FIRST,
+    MOST_NODES,
     NEIGHBOURHOODS,
     SYMMETRY,
     known_techniques,
@@ -107,3 +109,20 @@ def test_a_technique_of_the_solver_has_something_to_run() -> None:
         return callable(technique.load()) if technique.where else handed_the_search
 
     assert all(runs(each) == (each.process == "solver") for each in techniques())
+
+
+def test_a_few_nodes_come_before_counts_of_domains_while_it_is_open_who_is_placed() -> None:
+    """Of domains only where gangs wait; on very many nodes each neighbourhood takes too long."""
+    order = [turn.technique.name for turn in FIRST]
+    assert order.index("neighbourhoods") < order.index("domains")
+    hinders = next(turn.hinders for turn in FIRST if turn.technique is NEIGHBOURHOODS)
+    assert "no gangs wait" in hinders(told_of().desk)
+    racks = [node(f"{rack}{n}", rack=f"b/{rack}") for rack in "xy" for n in range(2)]
+    gang = job("g", pods(count=3, cpu=4), topologyRequest={"preferred": "rack"})
+    told = Told(question(racks, [gang], objectives=OBJECTIVES), seconds=20.0)
+    assert hinders(told.desk) == ""
+    search(told.desk)
+    assert hinders(told.desk) == "it is proved who is placed"
+    many = [node(f"n{i}", rack=f"b/{i % 2}") for i in range(MOST_NODES + 1)]
+    crowd = Told(question(many, [gang], objectives=OBJECTIVES), seconds=20.0)
+    assert hinders(crowd.desk) == "too many nodes"

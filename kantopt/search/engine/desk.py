@@ -64,6 +64,8 @@ class Desk:
         self.without = frozenset(without)
         self.looked_at: dict[str, tuple[int, ...]] = {}
         """Values at which bounds were asked for last of techniques that only the values change."""
+        self.patience = 1.0
+        """Of the time of the turn that it is, what may pass without a better plan."""
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         self._why_not: dict[str, str] = {}

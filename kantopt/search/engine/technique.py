@@ -58,6 +58,10 @@ class Turn:
     """Of the time that is left, what it may take."""
     by_work: bool = False
     """Whether it also runs where work is counted, not time."""
+    patience: float = 1.0
+    """Of its time, what may pass without a better plan before others have the rest."""
+    hinders: Callable[[Desk], str] = _always
+    """Says why it does not run in this place, though it applies."""
 
 
 @dataclass(slots=True)

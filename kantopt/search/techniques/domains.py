@@ -31,12 +31,13 @@ def divided(desk: Desk, deadline: Deadline) -> None:
 
     completed = desk.incumbent.placement  # as the fast path does
 
-    def aim(counts: Aim) -> None:
+    def aim(counts: Aim) -> bool:
         nonlocal completed
         before = desk.incumbent.placement
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
-        if placement is not None and desk.judged(placement):
+        legal = placement is not None and desk.judged(placement)
+        if placement is not None and legal:
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
@@ -44,6 +45,7 @@ def divided(desk: Desk, deadline: Deadline) -> None:
             completed = before
             strategy = DEFAULT_PORTFOLIO[0]
             desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=before))
+        return legal
 
     towards = Towards(
         desk.instance,
@@ -54,5 +56,6 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         aim=aim,
         best=best,
         renew=lambda: relax(desk, desk.budget.deadline),
+        renewed=desk.looked_at.get("relaxation", ()),
     )
     towards.run()

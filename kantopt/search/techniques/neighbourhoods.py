@@ -17,7 +17,10 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.neighbourhoods import CHOICES, View
 from kantopt.shares import NEIGHBOURHOOD
 
-FIRST_SIZE = 5.0
+FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
+"""Nodes of the first neighbourhoods, or a share of all nodes if that is more."""
+NODES = 256
+"""Nodes of a question beyond which a neighbourhood has the more time: all of it is written down."""
 SMALLEST, LARGEST = 2.0, 96.0
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
@@ -29,24 +32,27 @@ WORK_PER_SECOND = 0.5
 
 
 def nearby(desk: Desk, deadline: Deadline) -> None:
-    """Free a few nodes at a time and solve what they hold, for as long as there is time."""
+    """Free a few nodes at a time and solve what they hold, until that has long been in vain."""
     if desk.incumbent.missing:
         return
     best = Incumbent(desk.instance, desk.tiers, desk.incumbent.placement)
     search = Neighbourhoods(best, desk.budget.seed, desk.budget.deadline)
-    while not deadline.over() and not desk.done():
+    seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
+    patience, last = desk.patience * deadline.remaining(), elapsed()
+    while elapsed() - last <= patience and not deadline.over() and not desk.done():
         if desk.refresh():
             best.adopt(desk.incumbent.placement)
-        better = search.step(min(NEIGHBOURHOOD, deadline.remaining()))
+        better = search.step(min(seconds, deadline.remaining()))
         if better is not None:
             desk.found(better)
+            last = elapsed()
 
 
 @dataclass(slots=True)
 class _Kind:
     """How a way to choose nodes has done so far."""
 
-    size: float = FIRST_SIZE
+    size: float
     merit: float = 1.0
     """Recent share of tries with success, the older the less."""
 
@@ -73,7 +79,8 @@ class Neighbourhoods:
         self._instance = best.instance
         self._deadline = deadline
         self._rng = random.Random(seed)
-        self._kinds = [_Kind() for _ in CHOICES]
+        first = min(LARGEST, max(FIRST_SIZE, FIRST_SHARE * len(best.instance.nodes)))
+        self._kinds = [_Kind(first) for _ in CHOICES]
         self._view: View | None = None
 
     def step(self, seconds: float) -> Placement | None:

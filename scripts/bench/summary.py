@@ -16,7 +16,7 @@ from scripts.bench.records import Record
 from scripts.bench.row import CATEGORIES, Row
 
 _GROUPS = ("kind", "usage", "nodes")
-_LISTED = {"gangs", "openb", "vm-rescheduling"}
+_LISTED = {"everyday", "gangs", "openb", "vm-rescheduling"}
 """Suites of which every run is shown."""
 
 

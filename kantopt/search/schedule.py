@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
 
-MOST_NODES = 2_000
-"""Nodes beyond which a neighbourhood takes too long to write down before counts of domains do."""
+FEW_NODES, MOST_NODES = 64, 2_000
+"""Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
+takes longer to write down than they do."""
 
 # -- when each applies
 
@@ -64,8 +65,8 @@ def _no_gangs(desk: Desk) -> str:
 
 def _not_for_gangs(desk: Desk) -> str:
     """Counts of domains seldom come true where nodes are shared by all kinds of pods."""
-    if len(desk.instance.nodes) > MOST_NODES:
-        return "too many nodes"
+    if not FEW_NODES < len(desk.instance.nodes) <= MOST_NODES:
+        return "too few nodes, or too many"
     open_tiers = (
         tier
         for i, tier in enumerate(desk.tiers)

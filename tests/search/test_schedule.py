@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import (
     CP_SAT,
     DECOMPOSITION,
+    FEW_NODES,
     FIRST,
     MOST_NODES,
     NEIGHBOURHOODS,
@@ -112,17 +114,21 @@ def test_a_technique_of_the_solver_has_something_to_run() -> None:
 
 
 def test_a_few_nodes_come_before_counts_of_domains_while_it_is_open_who_is_placed() -> None:
-    """Of domains only where gangs wait; on very many nodes each neighbourhood takes too long."""
+    """Only where gangs wait, and neither counts nor a neighbourhood are written down at once."""
     order = [turn.technique.name for turn in FIRST]
     assert order.index("neighbourhoods") < order.index("domains")
     hinders = next(turn.hinders for turn in FIRST if turn.technique is NEIGHBOURHOODS)
-    assert "no gangs wait" in hinders(told_of().desk)
-    racks = [node(f"{rack}{n}", rack=f"b/{rack}") for rack in "xy" for n in range(2)]
-    gang = job("g", pods(count=3, cpu=4), topologyRequest={"preferred": "rack"})
-    told = Told(question(racks, [gang], objectives=OBJECTIVES), seconds=20.0)
-    assert hinders(told.desk) == ""
-    search(told.desk)
-    assert hinders(told.desk) == "it is proved who is placed"
-    many = [node(f"n{i}", rack=f"b/{i % 2}") for i in range(MOST_NODES + 1)]
-    crowd = Told(question(many, [gang], objectives=OBJECTIVES), seconds=20.0)
-    assert hinders(crowd.desk) == "too many nodes"
+
+    def told(nodes: int, *jobs: Any) -> Told:
+        racks = [node(f"n{i}", cpu=1, rack=f"b/{i % 2}") for i in range(nodes)]
+        return Told(question(racks, list(jobs), objectives=OBJECTIVES), seconds=20.0)
+
+    alone, gang = job("a", pods(cpu=1, minCount=0)), job("g", pods(count=3, cpu=1))
+    gang["topologyRequest"] = {"preferred": "rack"}
+    assert hinders(told(FEW_NODES + 1, gang).desk) == ""
+    assert "no gangs wait" in hinders(told(FEW_NODES + 1, alone).desk)
+    assert "too few nodes" in hinders(told(FEW_NODES, gang).desk)
+    assert "too many" in hinders(told(MOST_NODES + 1, gang).desk)
+    settled = told(FEW_NODES + 1, gang)
+    search(settled.desk)
+    assert hinders(settled.desk) == "it is proved who is placed"

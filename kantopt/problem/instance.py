@@ -175,6 +175,16 @@ class Instance:
             found.setdefault(need.job, []).append(need)
         return found
 
+    @cached_property
+    def close_levels(self) -> frozenset[int]:
+        """Levels in whose domains pods of some job must or should be together."""
+        return frozenset(
+            level
+            for need in self.topology_needs
+            for level in (need.required, need.preferred, need.slice_level)
+            if level is not None
+        )
+
     def closest(self, j: int) -> int:
         """Return the finest level within whose domains pods of a job have to be; -1 for none."""
         return max((need.within for need in self.needs_of.get(j, ())), default=-1)

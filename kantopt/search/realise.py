@@ -87,7 +87,8 @@ class _Realisation:
         """Gangs that must be close and found no place."""
         self._groups = groups
         self._group_of = {n: g for g, nodes in enumerate(groups) for n in nodes}
-        finest = instance.topology.domain_of[-1] if instance.topology.domain_of else ()
+        level = max(instance.close_levels, default=-1)  # finer ones may be merged in a group
+        finest = instance.topology.domain_of[level] if instance.topology.domain_of else ()
         self._merged = any(len({finest[n] for n in nodes}) > 1 for nodes in groups if finest)
         self._masks: dict[int, Mask] = {}
         self._lifted: dict[int, Counter[int]] = {}

@@ -63,8 +63,11 @@ def _no_gangs(desk: Desk) -> str:
     return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
 
 
-def _not_for_gangs(desk: Desk) -> str:
-    """Counts of domains seldom come true where nodes are shared by all kinds of pods."""
+def _after_domains(desk: Desk) -> str:
+    """Say why a few nodes are not planned anew before domains are counted, where that comes too.
+
+    Counts seldom come true where nodes are shared by all kinds of pods: there others come first.
+    """
     if not FEW_NODES < len(desk.instance.nodes) <= MOST_NODES:
         return "too few nodes, or too many"
     open_tiers = (
@@ -189,7 +192,7 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.25, hinders=_not_for_gangs),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.25, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
     Turn(RELAXATION),

@@ -118,6 +118,23 @@ def test_room_of_victims_is_filled_by_those_who_may_evict_them(racks: tuple[str,
     assert after.podsets[2] == {Spot(0): 1, Spot(1): 1}
 
 
+def test_counts_by_domain_are_kept_though_finer_domains_are_merged() -> None:
+    """Blocks are asked about, racks are not: each of two blocks is to have a pod of the gang."""
+    nodes = [node(name, gpu=8, rack=f"{name[0]}/{name}") for name in ("x1", "x2", "y1", "y2")]
+    jobs = [
+        job("gang", pods(count=2, gpu=8), minCount=2),
+        job("other", pods(count=2, gpu=8), minCount=2, topologyRequest={"preferred": "block"}),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [Wanted((s,), {0: 1, 1: 1}, movable=False) for s in (0, 1)]
+    after = realise(instance, [(0, 1), (2, 3)], wanted)
+    assert after is not None
+    for s in (0, 1):
+        assert [
+            sum(spot.node in block for spot in after.podsets[s]) for block in ((0, 1), (2, 3))
+        ] == [1, 1]
+
+
 def test_a_gang_that_finds_no_domain_has_the_first_choice_then() -> None:
     """Two nodes are free, in different racks: a lesser pod leaves one of them after all."""
     nodes = [node(name, gpu=8, rack="b/r" if name in "ab" else "b/s") for name in "abcd"]

@@ -113,14 +113,8 @@ class DomainRelaxation(GangRelaxation):
     @cached_property
     def _levels(self) -> frozenset[int]:
         """Levels that a gang or a tier asks about: nodes are merged over the domains of others."""
-        asked = {
-            level
-            for needs in self.needs.values()
-            for need in needs
-            for level in (need.required, need.preferred, need.slice_level)
-        }
-        asked.update(tier.level for tier in self.close)
-        return frozenset(level for level in asked if level is not None)
+        of_tiers = {tier.level for tier in self.close if tier.level is not None}
+        return self.instance.close_levels | of_tiers
 
     def _region(self, n: int) -> Hashable:
         domains = self.instance.topology.domain_of

@@ -156,11 +156,13 @@ def explain(
     """
     from kantopt.planning.explain.process import explain_apart
     from kantopt.planning.explain.run import find_job
+    from kantopt.planning.wanted import model_pending
 
     deadline = _deadline(time_limit)
     question = read(*sources)
     name = find_job(question, job)
-    return explain_apart(question, chosen_model(question, model), name, deadline, _names(what_if))
+    chosen = model_pending(question, chosen_model(question, model), question.asked)
+    return explain_apart(question, chosen, name, deadline, _names(what_if))
 
 
 def show(document: Part, *, wide: bool = False) -> str:

@@ -79,14 +79,14 @@ def explain(
         from kantopt.planning.explain.run import find_job
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
-        from kantopt.planning.wanted import check_namespace
+        from kantopt.planning.wanted import check_namespace, model_pending
 
         how = opt.import_as(gated, pending, topology, disturb=disturb, assume=assume, model=model)
         question = read_question(files, how)
         check_namespace(question, namespace)
         name = name or find_job(question, None)
         progress.reach("explaining")
-        chosen = chosen_model(question, model)
+        chosen = model_pending(question, chosen_model(question, model), pending or ())
         told = explain_apart(question, chosen, name, deadline, what_if or ())
     as_it_stands = replace(question, plan=None)
     shown.of(question).answer(

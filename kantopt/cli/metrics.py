@@ -47,6 +47,7 @@ def metrics(
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
+    from kantopt.planning.wanted import model_pending
 
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=files)
     how = opt.import_as(gated, pending, topology)
@@ -54,6 +55,8 @@ def metrics(
         question = read_question(files, how)
         progress.reach("measuring")
         chosen = judging_model(question, model)
+        if question.plan is None:  # which jobs a plan was made for stands in the plan
+            chosen = model_pending(question, chosen, pending or ())
         slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
         report = report_metrics(question, chosen, slots)
 

@@ -45,7 +45,12 @@ def no_less_important(question: Question, instance: Instance) -> LeftAside | Non
     least = min((instance.jobs[j].priority for j in asked), default=None)
     if least is None:
         return None
-    pods = [count for priority, count in _others(question, instance) if priority >= least]
+    return left_aside_from(question, instance.model, least)
+
+
+def left_aside_from(question: Question, model: Model, least: int) -> LeftAside | None:
+    """Count the jobs left aside that have some priority at least."""
+    pods = [count for priority, count in _others(question, model) if priority >= least]
     return LeftAside(jobs=len(pods), pods=sum(pods)) if pods else None
 
 
@@ -57,10 +62,10 @@ def held_back(question: Question, model: Model) -> HeldBack | None:
     return HeldBack(jobs=len(pods), pods=sum(pods)) if pods else None
 
 
-def _others(question: Question, instance: Instance) -> Iterator[tuple[int, int]]:
+def _others(question: Question, model: Model) -> Iterator[tuple[int, int]]:
     """Priority of each job that is not asked about, and its pods that wait."""
     yield from question.aside
-    patterns, classes = instance.model.pending, PriorityClasses(question.snapshot)
+    patterns, classes = model.pending, PriorityClasses(question.snapshot)
     for job in () if patterns is None else question.jobs:
         count = job.waiting
         if count and not asked_for(job, patterns):

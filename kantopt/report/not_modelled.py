@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kantopt.schema.features import FEATURES, WORDS
 from kantopt.schema.hints import plural
-from kantopt.schema.left import NotModelled
+from kantopt.schema.left import NotModelled, aside_words
 from kantopt.schema.plan import Plan
 
 
@@ -37,8 +37,7 @@ def left_words(plan: Plan) -> str:
     if total:
         words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
     if aside is not None:
-        pods = plural(aside.pods, "pod")
-        words += f"; left aside: {plural(aside.jobs, 'job')} ({pods}) no less important"
+        words += f"; {aside_words(aside)}"
     if (held := plan.held_back) is not None:
         who = f"{plural(held.jobs, 'job')} ({plural(held.pods, 'pod')})"
         words += f"; held back: {who}, which count with --gated"

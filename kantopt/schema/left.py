@@ -4,6 +4,7 @@ from pydantic import Field
 
 from kantopt.schema.base import Count, Part, PositiveCount
 from kantopt.schema.features import Feature
+from kantopt.schema.hints import plural
 
 
 class NotModelled(Part):
@@ -26,6 +27,12 @@ class LeftAside(Part):
 
     jobs: PositiveCount = Field(description="jobs that wait and are not asked about")
     pods: PositiveCount = Field(description="their pods that wait")
+
+
+def aside_words(aside: LeftAside) -> str:
+    """Count what is left aside, in words."""
+    pods = plural(aside.pods, "pod")
+    return f"left aside: {plural(aside.jobs, 'job')} ({pods}) no less important"
 
 
 class HeldBack(Part):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import kantopt
 from tests.cli.conftest import Cli
 from tests.formats.cluster_objects import node, pod
 
@@ -68,6 +70,32 @@ def test_nothing_is_said_where_all_are_asked_about_or_lesser(cli: Cli, small: st
     ):
         done = cli(command[0], small, *command[1:], "-o", "json", "--engine", "fast")
         assert "leftAside" not in json.loads(done.out)
+
+
+def test_explain_and_metrics_ask_about_the_same_jobs_as_plan(cli: Cli, small: str) -> None:
+    """Also where the cluster is a native document; others do not even count as waiting."""
+    asked = ("--pending", "asked", "-o", "json")
+    told = json.loads(cli("explain", small, "asked", *asked, "--time-limit", "60s").out)
+    assert told.get("othersPending", 0) == 0
+    assert "left aside: 3 jobs (7 pods) no less important" in told["notes"]
+    alone = kantopt.explain(kantopt.read(small, pending="asked"), job="asked", time_limit=60)
+    assert (alone.others_pending, alone.verdict.status) == (0, "FITS_NOW")
+    measured = cli("metrics", small, *asked[:2]).out
+    assert re.findall(r"^ *(\d+) +0 +(\d+) +(\d+)$", measured, re.MULTILINE) == [("9", "1", "1")]
+
+
+@pytest.mark.parametrize("by_model", [False, True])
+def test_a_job_that_is_not_asked_about_is_not_explained(
+    cli: Cli, small: str, *, by_model: bool
+) -> None:
+    Path("asked.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nextends: mixed\npending: [default/asked]\n"
+    )
+    option = ("--model", "asked.yaml") if by_model else ("--pending", "asked")
+    for job in ("first", "half"):
+        done = cli("explain", small, job, *option)
+        said = f"explain: found default/{job}, expected a job that is asked about: default/asked"
+        assert (done.code, done.err) == (64, f"kantopt: error: {said}\n")
 
 
 def test_pods_of_a_dump_that_were_not_asked_for_are_counted_alike(cli: Cli, files: Path) -> None:

@@ -31,8 +31,10 @@ from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.failing import failing_jobs
+from kantopt.planning.left import left_aside_from
 from kantopt.planning.question import Question
 from kantopt.planning.wanted import jobs_called, no_such_job
+from kantopt.problem.chosen import asked_for
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import left_lines, why_not_placed
@@ -42,6 +44,7 @@ from kantopt.schema.by_kueue import waits_for_kueue
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Conflict, Explanation, Remedy, Verdict
 from kantopt.schema.hints import one_of
+from kantopt.schema.left import aside_words
 from kantopt.schema.model import Model
 from kantopt.schema.plan import SnapshotRef
 from kantopt.search.explain.conflict import conflict_of
@@ -116,8 +119,11 @@ def explain(
 
 
 def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> None:
-    """Refuse a job of which no pending pod is planned, since it asks for what is not modelled."""
+    """Refuse a job of which no pending pod is planned: the model leaves it aside, or cannot."""
     document = next(job for job in question.jobs if job.full_name == name)
+    if document.waiting and not asked_for(document, instance.model.pending):
+        expected = f"a job that is asked about: {', '.join(instance.model.pending or ())}"
+        raise UsageError(f"explain: found {name}, expected {expected}")
     words = why_not_placed(document, instance.model.assume)
     j = instance.job_index.get(name)
     planned = () if j is None else instance.jobs[j].podsets
@@ -166,6 +172,9 @@ def _pending(
     notes = told.notes
     if not instance.strict:
         notes = (*notes, _STRICT.format(priority=instance.model.rules.priority))
+    aside = left_aside_from(together.question, model, instance.jobs[j].priority)
+    if aside is not None:
+        notes = (*notes, aside_words(aside))
     others = together.unasked.others
     told = told.model_copy(update={"pod_sets": nodes, "notes": notes, "others_pending": others})
     yield told

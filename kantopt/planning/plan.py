@@ -9,6 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
 from kantopt.planning.failing import bears_of, failing_jobs
+from kantopt.planning.held_to import held_to_words
 from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
@@ -111,6 +112,10 @@ def make_plan(
             run.warnings += _beside_others(question, instance, together, run)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
         warnings = [*answer.warnings, *failing_jobs(question, instance, answer.placement)]
+        pairs = zip(run.tiers, answer.tiers, strict=True)
+        missed = any(tier.target is not None and row.value for tier, row in pairs)
+        if (missed or answer.unplaced) and not instance.drained:  # a drain says it of each pod
+            warnings += held_to_words(instance, answer.placement, missed=missed)
         if last is not None:
             warnings += moved_again(instance, answer.placement, last)
         answer = replace(answer, warnings=tuple(warnings))

@@ -289,3 +289,33 @@ def test_a_selector_says_which_nodes_count(cli: Cli) -> None:
     assert goal_of(plan) == {"before": 0, "after": 1, "goal": 1, "missedBy": 0}
     assert {move["job"] for move in plan["moves"]} <= {"blue/three", "blue/four"}
     assert plan["goals"][0]["text"] == "empty nodes (rack=b)"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--max-moves", "0"), "moves 0"),
+        (("--max-moves", "1"), "moves 1"),
+        (("--limit", "movesPerNamespace=0"), "movesPerNamespace 0"),
+        (("--limit", "movesPerJob=0"), "movesPerJob 0"),
+        (("--limit", "departuresPerNode=0"), "departuresPerNode 0"),
+        (("--max-moves", "9"), None),
+    ],
+)
+def test_limits_are_named_where_a_goal_is_missed(
+    cli: Cli, options: tuple[str, ...], said: str | None
+) -> None:
+    """Nobody should read that nodes are full where moves would make room, were they allowed."""
+    for goal in ("fit=red/big", "empty-nodes=2"):
+        files = ("snap.yaml", "jobs.yaml")
+        plan = plan_of(cli, *files, "--goal", goal, *options, code=0 if said is None else 3)
+        words = [text for text in plan.get("warnings", ()) if text.startswith("limits")]
+        assert words == ([] if said is None else [f"limits that the plan was held to: {said}"])
+
+
+def test_evictions_that_are_not_allowed_are_a_limit_only_where_somebody_could_go(cli: Cli) -> None:
+    Path("first.yaml").write_text(PENDING.replace("name: big,", "name: big, priority: 9,"))
+    said = "limits that the plan was held to: moves 0, evictions 0"
+    files = ("snap.yaml", "first.yaml")
+    plan = plan_of(cli, *files, "--goal", "fit=red/big", "--max-moves", "0", code=3)
+    assert said in plan["warnings"]

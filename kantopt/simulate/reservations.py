@@ -49,10 +49,10 @@ class Reservations:
     A reservation is a set of places at the earliest time at which they are free for as long as
     the job says, by the estimates of those who run and the reservations before it. Whoever has
     none starts if there are places that are free now, and stay so for as long as it says. When
-    somebody has ended early, reservations are moved forward one after the other, in the order of
-    the queue, while the others stay; none is ever moved back, unless its order has changed, nodes
-    have failed, are repaired that somebody before it needs, or somebody runs for longer than he
-    said. Then all behind are made anew.
+    somebody has ended early, reservations are made anew one after the other, in the order of the
+    queue, while the others stay; none is ever later than before, unless its order has changed,
+    nodes have failed, are repaired that somebody before it needs, or somebody runs for longer than
+    he said. Then all behind are made anew.
 
     Whoever has run for as long as he said is taken to end at the next moment, again and again. A
     job that has no place even when all that runs has ended, as when nodes have failed, has no
@@ -250,9 +250,7 @@ class Reservations:
             self._kept.pop(j, None)
             self._started(floor, profile, j)
             return None
-        found = self._earliest(
-            floor, profile, j, length(floor, j), None if had is None else had.begin
-        )
+        found = self._earliest(floor, profile, j, length(floor, j), had and had.begin)
         if found is None and had is not None and had.begin <= now:
             # Places of the past: those whom he must be near, or away from, may have come or gone.
             if floor.put(j, (), had.pods):
@@ -274,12 +272,12 @@ class Reservations:
         return found is not None
 
     def _earliest(
-        self, floor: Floor, profile: Profile, j: int, lasts: int, before: int | None
+        self, floor: Floor, profile: Profile, j: int, lasts: int, latest: int | None
     ) -> Reservation | None:
-        """Find the earliest places, before some time if one is given."""
+        """Find the earliest places, no later than some time if one is given."""
         floor.cluster.fits(j)  # remembered, for those who ask what it lacks
         for at in profile.starts(self._least(floor, j), lasts):
-            if before is not None and at >= before:
+            if latest is not None and at > latest:
                 return None
             with profile.imagined(at, at + lasts):
                 pods = floor.cluster.trial(j)
@@ -379,6 +377,7 @@ class Reservations:
             if work.version != known.version:
                 profile.give(known.pods, now, known.end)
                 self._freed = self._freed or known.end > now
+                self._failed.clear()
                 del self._running[j]
                 self._passed.pop(j, None)
                 if work.running:  # moved, perhaps to where somebody has a reservation

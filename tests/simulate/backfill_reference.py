@@ -5,6 +5,11 @@ Written without a look at the simulator. EASY: whoever starts must not make the 
 start later, by what users say. Conservative: everybody has a reservation that is kept, at the
 earliest time that the reservations before it leave; when somebody ends early all are moved forward,
 one after the other in the order of the queue, while the others keep theirs.
+
+On hosts of one processor (``starts_on_hosts``) a reservation is of so many hosts that are free for
+as long as the job says, the first in order: what is reserved for one may be in the way of another
+though enough hosts are free. So do the schedulers of these names of Batsim (Dutot, Mercier, Poquet
+and Richard, JSSPP 2015), as their published schedules show (`scripts/batsim_schedules.py`).
 """
 
 from __future__ import annotations
@@ -129,4 +134,56 @@ def _first_gap(size: int, spans: list[tuple[int, int, int]], job: Asked, now: in
             for t in points
         ):
             return start
+    raise AssertionError("larger than the machine")
+
+
+_Stay = tuple[int, int, frozenset[int]]
+"""From when to when, by the estimate, and on which hosts."""
+
+
+def starts_on_hosts(
+    size: int, jobs: list[Asked], kind: Literal["easy", "conservative"]
+) -> list[int]:
+    """Say when each job starts that needs as many hosts of one processor, first come first."""
+    waiting: list[int] = []
+    running: dict[int, _Stay] = {}
+    reserved: dict[int, _Stay] = {}
+    started: dict[int, int] = {}
+    ahead = sorted(range(len(jobs)), key=lambda i: (jobs[i].arrival, i))
+    while ahead or running or waiting:
+        ends = {i: started[i] + jobs[i].duration for i in running}
+        now = min(
+            [*ends.values(), *(jobs[i].arrival for i in ahead[:1])]
+            + [begin for begin, _, _ in reserved.values()]
+        )
+        done = [i for i, end in ends.items() if end == now]
+        early = any(jobs[i].duration < jobs[i].estimate for i in done)
+        for i in done:
+            del running[i]
+        while ahead and jobs[ahead[0]].arrival == now:
+            waiting.append(ahead.pop(0))
+        for i in list(waiting):
+            if kind == "conservative" and i in reserved and not early:
+                continue
+            others = [stay for k, stay in reserved.items() if k != i]
+            reserved[i] = _first_hosts(size, [*running.values(), *others], jobs[i], now)
+            if kind == "easy":
+                if reserved[i][0] == now:
+                    running[i], started[i] = reserved.pop(i), now
+                    waiting.remove(i)
+                elif others:
+                    del reserved[i]
+        for i in [i for i in waiting if i in reserved and reserved[i][0] == now]:
+            running[i], started[i] = reserved.pop(i), now
+            waiting.remove(i)
+    return [started[i] for i in range(len(jobs))]
+
+
+def _first_hosts(size: int, stays: list[_Stay], job: Asked, now: int) -> _Stay:
+    for begin in sorted({now, *(end for _, end, _ in stays if end > now)}):
+        until = begin + job.estimate
+        taken = {h for b, e, hosts in stays if b < until and e > begin for h in hosts}
+        free = [h for h in range(size) if h not in taken]
+        if len(free) >= job.processors:
+            return begin, until, frozenset(free[: job.processors])
     raise AssertionError("larger than the machine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import pytest
 
@@ -15,7 +16,7 @@ from kantopt.simulate.reservations import Reservations
 from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.world import World, build_world
 from tests.campaign import some
-from tests.simulate.backfill_reference import Asked, Kind, start_times
+from tests.simulate.backfill_reference import Asked, Kind, start_times, starts_on_hosts
 from tests.simulate.worlds import GPU, job, policy, simulated, snapshot, trace, world
 from tests.simulate.worlds import drawn as drawn_world
 
@@ -91,6 +92,47 @@ def test_by_priority_logs_start_as_the_definitions_say(kind: Kind, seed: int) ->
     jobs = drawn(random.Random(seed), 8, 40, 30, 2.0)
     asked = policy(queueing={"backfill": kind, "order": "priority"})
     assert log_starts(8, jobs, asked) == start_times(8, jobs, kind, "priority")
+
+
+@pytest.mark.parametrize("kind", ["easy", "conservative"])
+@pytest.mark.parametrize("block", some(range(4)))
+def test_gangs_on_hosts_start_as_the_definitions_say_of_places(
+    kind: Literal["easy", "conservative"], block: int
+) -> None:
+    asked = policy(queueing={"backfill": kind, "depth": 1000})
+    for seed in range(10 * block, 10 * (block + 1)):
+        rng = random.Random(f"hosts {seed}")
+        jobs = drawn(rng, rng.randint(2, 16), rng.randint(5, 40), 30, rng.choice((0.0, 0.5, 2.0)))
+        size = max(job.processors for job in jobs)
+        gangs = [
+            job(
+                f"j{i}",
+                asks.arrival,
+                asks.duration,
+                1,
+                asks.processors,
+                estimate=f"{asks.estimate}s",
+            )
+            for i, asks in enumerate(jobs)
+        ]
+        history = Simulator(world(snapshot(*[1] * size), trace(*gangs)), asked).run()
+        starts = {record.name: record.started for record in history.jobs}
+        found = [(starts[f"default/j{i}"] or 0) // 1000 for i in range(len(jobs))]
+        assert found == starts_on_hosts(size, jobs, kind), seed
+
+
+def test_who_was_in_the_way_of_a_reservation_is_asked_again_when_another_host_is_free() -> None:
+    jobs = (
+        job("on-0-and-1", 0, 20, 1, 2, estimate="20s"),
+        job("on-2", 0, 1, 1, estimate="1s"),
+        job("on-3", 0, 5, 1, estimate="5s"),
+        job("first", 1, 10, 1, 3, estimate="10s"),  # promised 0, 1 and 2 from 20 s on
+        job("behind", 1, 30, 1, estimate="30s"),  # on 2 it would be in the way, on 3 it is not
+    )
+    history = Simulator(
+        world(snapshot(1, 1, 1, 1), trace(*jobs)), policy(queueing={"backfill": "easy"})
+    ).run()
+    assert {record.name: record.started for record in history.jobs}["default/behind"] == 5000
 
 
 class Watched(Reservations):

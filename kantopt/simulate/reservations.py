@@ -250,7 +250,8 @@ class Reservations:
             self._kept.pop(j, None)
             self._started(floor, profile, j)
             return None
-        found = self._earliest(floor, profile, j, length(floor, j), had and had.begin)
+        latest = None if had is None else had.begin
+        found = self._earliest(floor, profile, j, length(floor, j), latest)
         if found is None and had is not None and had.begin <= now:
             # Places of the past: those whom he must be near, or away from, may have come or gone.
             if floor.put(j, (), had.pods):

@@ -14,6 +14,7 @@ and Richard, JSSPP 2015), as their published schedules show (`scripts/batsim_sch
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,20 +42,17 @@ class _Machine:
     def free(self) -> int:
         return self.size - sum(self.jobs[i].processors for i in self.running)
 
-    def held(self, t: int, now: int) -> int:
-        """Processors that those who run now will hold at a time from now on, by their estimates."""
-        return sum(
-            self.jobs[i].processors
-            for i, start in self.running.items()
-            if t == now or start + self.jobs[i].estimate > t
-        )
-
     def earliest(self, i: int, now: int) -> int:
-        """When a job could start if nobody else did."""
-        ends = {start + self.jobs[k].estimate for k, start in self.running.items()}
-        for t in sorted({now, *(end for end in ends if end > now)}):
-            if self.held(t, now) + self.jobs[i].processors <= self.size:
-                return t
+        """When a job could start if nobody else did, by the estimates of those who run."""
+        free = self.free()
+        if free >= self.jobs[i].processors:
+            return now
+        for end, k in sorted(
+            (start + self.jobs[k].estimate, k) for k, start in self.running.items()
+        ):
+            free += self.jobs[k].processors
+            if free >= self.jobs[i].processors:
+                return end
         raise AssertionError("larger than the machine")
 
 
@@ -126,13 +124,17 @@ def _conservative(
 
 def _first_gap(size: int, spans: list[tuple[int, int, int]], job: Asked, now: int) -> int:
     """Earliest time from which a job has room for as long as it says."""
-    for start in sorted({now, *(end for _, end, _ in spans if end > now)}):
-        end = start + job.estimate
-        points = {start, *(begin for begin, _, _ in spans if start < begin < end)}
-        if all(
-            sum(p for begin, stop, p in spans if begin <= t < stop) + job.processors <= size
-            for t in points
-        ):
+    changes = {now: 0}
+    for begin, end, processors in spans:
+        changes[max(now, begin)] = changes.get(max(now, begin), 0) + processors
+        changes[end] = changes.get(end, 0) - processors
+    held, levels = 0, []
+    for t in sorted(changes):
+        held += changes[t]
+        levels.append((t, held))
+    for k, (start, _) in enumerate(levels):
+        during = itertools.takewhile(lambda level, e=start + job.estimate: level[0] < e, levels[k:])
+        if all(held + job.processors <= size for _, held in during):
             return start
     raise AssertionError("larger than the machine")
 

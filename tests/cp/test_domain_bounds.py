@@ -150,6 +150,24 @@ def test_a_rack_holds_whole_slices() -> None:
     assert first(jobs) == 6000
 
 
+@pytest.mark.parametrize("sizes", [(4, 2), (2, 4)])
+def test_jobs_of_slices_of_other_sizes_are_not_alike(sizes: tuple[int, int]) -> None:
+    """Racks of three: four pods in slices of two have room, one slice in each rack."""
+    jobs = [
+        job(
+            f"x{size}",
+            pods(
+                count=4,
+                gpu=1,
+                minCount=0,
+                topologyRequest={"podSetSliceRequiredTopology": "rack", "podSetSliceSize": size},
+            ),
+        )
+        for size in sizes
+    ]
+    assert first(jobs) == 4000
+
+
 def test_gangs_of_two_cross_racks_of_three() -> None:
     wish = {"topologyRequest": {"preferred": "rack"}}
     gangs = [job(name, pods(count=2, gpu=1), **wish) for name in "xyz"]

@@ -76,9 +76,7 @@ class Kinds:
         self._free = freedom_of(instance)
         alike: dict[Hashable, list[int]] = {}
         for job in instance.jobs:
-            close = ((n.roles, n.required, n.preferred) for n in self._needs.get(job.index, ()))
-            key = (self._job(job), tuple(close), marks.get(job.index))
-            alike.setdefault(key, []).append(job.index)
+            alike.setdefault((self.alike(job), marks.get(job.index)), []).append(job.index)
         for jobs in alike.values():
             self._add(tuple(jobs))
 

@@ -60,7 +60,8 @@ class Elsewhere:
         """
         if not 0 < len(pods) <= MOST_PODS or not all(self.roomy(s) for s, _ in pods):
             return None
-        ways = _Ways(self.step, pods, back, {s: self.roomy(s) for s, _ in pods})
+        freed = () if self._fuller is None else self._fuller[1]
+        ways = _Ways(self.step, pods, back, {s: self.roomy(s) for s, _ in pods}, freed)
         for spots in islice(ways.all(), tried) if ways.roomy() else ():
             placement = ways.judged(spots)
             if placement is not None:
@@ -119,8 +120,9 @@ class _Ways:
         pods: Sequence[tuple[int, Spot]],
         back: Pods,
         roomy: dict[int, tuple[int, ...]],
+        freed: Collection[int],
     ) -> None:
-        self.step, self.back = step, back
+        self.step, self.back, self._freed = step, back, freed
         self.instance = step.instance
         self.pods = sorted(pods)
         left = {old.node for _, old in pods}
@@ -203,8 +205,9 @@ class _Ways:
         return None if any(fault.rule != Rule.REQUIRED for fault in faults) else placement
 
     def _with_more_back(self, placement: Placement) -> Placement:
-        """Put back whoever else went for the same pods: they take that room no more."""
+        """Put back whoever else went for the same pods, or for others that are gone as well."""
         nodes = {old.node for _, old in self.pods} | {spot.node for _, spot in self.back}
+        nodes.update(self._freed)
         step = Step(self.instance, self.step.before, placement)
         units = [
             unit

@@ -59,8 +59,9 @@ class Preemptors:
     """Names for each victim of a plan the newly placed job that it gives way to.
 
     Of the jobs that may evict it that is one of those that took its room, directly before
-    indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise;
-    or a less important one that has the place which that one would have had.
+    indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise,
+    first of all one without which the victim would fit back; or a less important one that has the
+    place which that one would have had.
     """
 
     def __init__(self, step: Step) -> None:
@@ -116,10 +117,28 @@ class Preemptors:
             return may[0]
         jobs = [self.step.instance.jobs[j] for _, _, j in near]
         for back in ({}, unit):  # no place at all but this; no place that would spare the victim
+            first: Job | None = None
             for job in jobs:
                 if not self._has_place(room, job, back):
-                    return self._behind(room, job, may, unit)
+                    if self._kept_out_by(job, unit):
+                        return self._behind(room, job, may, unit)
+                    first = first or job
+            if first is not None:
+                return self._behind(room, first, may, unit)
         return jobs[0]
+
+    def _kept_out_by(self, job: Job, unit: Pods) -> bool:
+        """Whether the victim would fit back without a job, and without moves that made way for it.
+
+        Else it is others who have its room, and the job perhaps what was free beside it.
+        """
+        bound, loads, named = self._bound(job), self._loads, self._named(job)
+        add(loads, bound, -1)
+        undone = self._made_way.undo(loads, named, bound)
+        fits = not in_the_way(self.step, (loads, named), unit)
+        add(loads, undone, -1)
+        add(loads, bound, 1)
+        return fits
 
     def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
         """Return the least important job that has the place which another would have had.
@@ -137,17 +156,15 @@ class Preemptors:
         return job
 
     def _gives_way_to(self, other: Job, pods: list[tuple[int, Spot]], unit: Pods) -> bool:
-        """Whether without a job the victim would fit back, or some pods have another place.
+        """Whether without a job the victim would fit back, perhaps with some pods elsewhere.
 
-        The latter as the plan is otherwise, or with the victim and those back that made way.
+        The latter as the plan is otherwise, or with those back that made way.
         """
+        back = self._kept_out_by(other, unit)
         bound, loads, named = self._bound(other), self._loads, self._named(other)
         add(loads, bound, -1)
-        undone = self._made_way.undo(loads, named, bound)
-        back = not in_the_way(self.step, (loads, named), unit)
-        add(loads, undone, -1)
         worth = back or self._may_fit(pods, bound)
-        first, named = [(s, spot, 1) for s, spot in pods], self._named(other)
+        first = [(s, spot, 1) for s, spot in pods]
         self._made_way.shift(loads, named, first, -1)
         undone = self._made_way.undo(loads, named, bound)
         add(loads, [*undone, *((s, spot, -k) for s, spot, k in [*first, *bound])], -1)
@@ -156,7 +173,7 @@ class Preemptors:
         self._tried += EACH
         return (
             back
-            or (worth and self._place_without(bound, pods))
+            or (worth and self._place_without(bound, pods, (), unit))
             or (bool(undone) and self._place_without(bound, pods, undone, unit))
         )
 

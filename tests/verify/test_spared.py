@@ -93,6 +93,17 @@ def test_a_victim_gives_way_to_whom_moved_pods_made_room_for() -> None:
     assert named(made) == {"r": "big"}
 
 
+@pytest.mark.parametrize("priority", [50, 100, 200])
+def test_who_has_what_was_free_beside_a_victim_is_not_who_it_gives_way_to(priority: int) -> None:
+    """One core of a is free and the small one has it; m has the rest, and has left b."""
+    nodes = [node("a", cpu=5), node("b", cpu=5)]
+    leaves = job("m", pods(cpu=4, on=["b"]), priority=50, movable=True)
+    small = pending("small", cpu=1, priority=priority)
+    jobs = [running("r", "a"), leaves, pending("big", cpu=5), small]
+    made = step(question(nodes, jobs), r=[], m=["a"], big=["b"], small=["a"])
+    assert named(made) == {"r": "big"}
+
+
 @pytest.mark.parametrize("listed", [("big", "small"), ("small", "big")])
 def test_a_victim_gives_way_to_whom_pods_left_for_that_have_the_room_of_an_equal(
     listed: tuple[str, str],
@@ -132,6 +143,36 @@ def test_a_victim_gives_way_to_the_later_where_the_first_would_have_the_room_of_
     jobs = [running("r", "a", cpu=1), leaves, pending("first", cpu=2, priority=200), later]
     made = step(question(nodes, jobs), r=[], m=["a"], first=["b"], later=["b"])
     assert named(made) == {"r": "later"}
+
+
+@pytest.mark.parametrize("listed", [("first", "big"), ("big", "first")])
+def test_a_victim_does_not_give_way_to_a_lesser_job_without_which_it_would_not_be_back(
+    listed: tuple[str, str],
+) -> None:
+    """The small one has the place that the first would have had, but m has half of r's room."""
+    nodes = [node("a", cpu=2), node("b", cpu=5), node("c", cpu=1)]
+    waiting = {"first": pending("first", 1, priority=200), "big": pending("big", 5, priority=200)}
+    leaves = job("m", pods(on=["b"]), priority=50, movable=True)
+    jobs = [running("r", "a", cpu=2), leaves, *(waiting[x] for x in listed), pending("small", 1)]
+    made = step(question(nodes, jobs), r=[], m=["a"], first=["a"], big=["b"], small=["c"])
+    assert named(made) == {"r": "big"}
+
+
+def test_those_who_went_for_the_same_job_are_back_without_it() -> None:
+    """As above, and n has left b as well, for the room of q, where the first may not be."""
+    ssd = {"disk": "ssd"}
+    sizes = {"a": 2, "b": 5, "c": 1, "d": 4}
+    nodes = [node(n, cpu=cpu, labels=ssd if n != "d" else {}) for n, cpu in sizes.items()]
+    leave = [
+        job("m", pods(on=["b"]), priority=50, movable=True),
+        job("n", pods(cpu=2, on=["b"]), priority=50, movable=True),
+    ]
+    first = job("first", pods(nodeSelector=ssd), priority=200)
+    waiting = [first, pending("big", 5, priority=200), pending("small", 1)]
+    jobs = [running("r", "a", cpu=2), running("q", "d"), *leave, *waiting]
+    where = {"m": ["a"], "n": ["d"], "first": ["a"], "big": ["b"], "small": ["c"]}
+    made = step(question(nodes, jobs), r=[], q=[], **where)
+    assert named(made) == {"r": "big", "q": "big"}
 
 
 def test_a_victim_could_be_spared_where_its_preemptor_has_a_free_place() -> None:

@@ -168,6 +168,11 @@ class Copies:
         """Freeze the question about copies: nobody is evicted, at most so many pods are moved."""
         return self._under(self._frozen(form), moves, objectives or form.objectives)
 
+    def nothing_placed(self) -> Placement:
+        """Return where the pods are as it stands, without copies."""
+        instance = self.asked(self.counted(1) if self.pods else self.named(1), 0)
+        return Placement(instance.current.podsets[: -len(instance.jobs[-1].podsets)])
+
     def one_more(self, form: Form, placement: Placement) -> tuple[Instance, Placement]:
         """Return the question with one copy more, by itself, and a placement without it."""
         more = self._named(self.prefix, self.one.pod_sets)

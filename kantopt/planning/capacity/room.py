@@ -74,6 +74,9 @@ class Search:
 
         Copies that are counted are placed within moments; of others what takes no longer.
         """
+        if not most:  # with none to place the question need not be built once more
+            without = self.copies.counted(0) if self.copies.pods else self.copies.named(0)
+            return Found(0, 0, 0, True, without, self.copies.nothing_placed())
         form = self._form(most, 0)
         instance = self.copies.asked(form, 0)
         until = Deadline(None) if form.pods else deadline.at_least(LEAST)
@@ -91,11 +94,13 @@ class Search:
         What is left to do then, reasons above all, takes about as long as what was done before,
         which took ``spent`` seconds.
         """
-        rest = min(spent, 0.3 * deadline.remaining())
-        ending = deadline.less(WRITING_CAPACITY + rest)
+        writing = deadline.less(WRITING_CAPACITY)
+        ending = writing.less(min(spent, 0.3 * deadline.remaining()))
         now, some, every = self._rooms(most_now, moves, ending)
         self.cut = ending.cuts()
-        return self.whole(now, 0), self.whole(some, moves), self.whole(every, None)
+        plans = (now, 0), (some, moves), (every, None)
+        now, some, every = (self.whole(found, most, writing) for found, most in plans)
+        return now, some, every
 
     def _rooms(
         self, most_now: int | None, moves: int | None, deadline: Deadline
@@ -188,7 +193,7 @@ class Search:
         self, found: Found, moves: int | None, run: Run, freed: Freed | None, deadline: Deadline
     ) -> Found:
         """Place as many copies again, and no pod for a part of one."""
-        whole = self.whole(found, moves)
+        whole = self.whole(found, moves, deadline)
         instance = self.copies.asked(whole.form, moves)
         fewer = self._begin(instance, (*unplaced_tier(instance), MOVES), deadline)
         if whole is found:
@@ -201,8 +206,11 @@ class Search:
         # Of copies beyond those that were asked about it says nothing.
         return other if whole is found else replace(other, bound=found.bound)
 
-    def whole(self, found: Found, moves: int | None) -> Found:
-        """Return a plan without those pods that make no whole copy, where copies are counted."""
+    def whole(self, found: Found, moves: int | None, deadline: Deadline) -> Found:
+        """Return a plan without those pods that make no whole copy, where copies are counted.
+
+        If the time is up before, it is the plan that was found: it has as many copies.
+        """
         form = found.form
         if not form.pods or not form.number:
             return found
@@ -215,7 +223,7 @@ class Search:
         if not pods:
             return replace(found, form=form, placement=Placement(rest))
         start = Placement((*rest, {}))
-        placement = construct(instance, Deadline(None), Strategy.BEST_FIT, start=start)
+        placement = construct(instance, deadline.at_least(LEAST), Strategy.BEST_FIT, start=start)
         if placement.placed(-1) < pods:
             return found
         return replace(found, form=form, placement=placement)

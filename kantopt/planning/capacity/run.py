@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.clock import Deadline, elapsed
@@ -53,22 +54,32 @@ def capacity(
     BadDataError
         If the documents contradict each other.
     """
+    # What is written down anyhow is worked out while nobody waits for it.
+    snapshot, notes = snapshot_ref(question), tuple(_notes(question, model))
     began = elapsed()
     copies = Copies(question, model, job)
     search = Search(copies, most_copies(copies), options, tell)
     levels = levels_of(copies)
-    now, some, every = search.rooms(levels.most_now, moves, deadline, elapsed() - began)
+    spent = elapsed() - began
+    now, some, every = search.rooms(levels.most_now, moves, deadline, spent)
     answers: tuple[tuple[When, int | None, Found], ...] = (
         ("now", 0, now),
         ("after moves", moves, some),
         ("after defragmentation", None, every),
     )
-    rooms = tuple(_room(*answer, every, copies, deadline) for answer in answers)
+    rooms = []
+    for answer in answers:
+        # The first looks at the cluster with one copy more, which is built for it as for the bound.
+        begun, late = elapsed(), deadline.less(spent).over() and not deadline.deterministic
+        rooms.append(_room(*answer, every, copies, reasons=not late))
+        spent = spent if late else elapsed() - begun
+    late = deadline.less(spent).over() and not deadline.deterministic
+    hopeless = not every.jobs and every.proved and not late
     return Capacity(
         api_version=API_VERSION,
         kind="Capacity",
         metadata=Metadata(name=question.snapshot.metadata.name),
-        snapshot=snapshot_ref(question),
+        snapshot=snapshot,
         job=job.full_name,
         pod_sets=tuple(
             CapacityPodSet(name=need.pod_set.name, pods=need.pods)
@@ -76,20 +87,20 @@ def capacity(
             if need.pods
         ),
         model=model.metadata.name,
-        rooms=rooms,
+        rooms=tuple(rooms),
         largest_gang=levels.largest_gang,
         quota_pods=levels.quota_pods,
         levels=levels.rows,
-        verdict=_verdict(copies, deadline) if not every.jobs and every.proved else None,
-        warnings=_warnings(search, levels, rooms),
+        verdict=_verdict(copies, deadline) if hopeless else None,
+        warnings=tuple(dict.fromkeys((*notes, *_warnings(search, levels, rooms)))),
     )
 
 
 def _room(
-    when: When, moves: int | None, found: Found, every: Found, copies: Copies, deadline: Deadline
+    when: When, moves: int | None, found: Found, every: Found, copies: Copies, *, reasons: bool
 ) -> Room:
     way = None
-    if not deadline.over() or deadline.deterministic:
+    if reasons:
         rule, message = why_no_more(found, copies)
         if moves and found.proved and found.jobs < every.jobs:
             rule = Rule.LIMITS.value
@@ -116,22 +127,26 @@ def _verdict(copies: Copies, deadline: Deadline) -> Verdict:
     return explain_apart(question, model, job.full_name, deadline).verdict
 
 
-def _warnings(search: Search, levels: Levels, rooms: tuple[Room, ...]) -> tuple[str, ...]:
-    question = search.copies.question
+def _notes(question: Question, model: Model) -> Iterator[str]:
+    """Say what of the input is left out."""
+    yield from question.notes
     running = filter(None, map(running_only, question.jobs))
-    assumed = (*search.copies.model.assume, *question.assume)
-    found = [*question.notes, *left_lines(running, assumed)]
+    yield from left_lines(running, (*model.assume, *question.assume))
     aside = sum(bool(job.waiting) for job in question.jobs)
     if aside:
         jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"
-        found.append(f"{jobs} left aside: what fits is not beside them but in their stead")
+        yield f"{jobs} left aside: what fits is not beside them but in their stead"
+
+
+def _warnings(search: Search, levels: Levels, rooms: Sequence[Room]) -> Iterator[str]:
+    """Say what was not asked or proved."""
     if any(need.pods * search.most >= MOST_PODS for need in search.copies.needs if need.pods):
-        found.append(f"no more than {MOST_PODS} pods are asked about: there may be room for more")
+        yield f"no more than {MOST_PODS} pods are asked about: there may be room for more"
     if levels.node_by_node:
-        found.append(
+        yield (
             "free slots by domain are those of each node by itself: rules between pods "
             "(affinity, anti-affinity, spread) may leave fewer"
         )
     if any(room.status == "FEASIBLE" for room in rooms) and search.cut:
-        found.append("the time was up before all of it was proved (--time-limit)")
-    return (*dict.fromkeys((*found, *search.warnings)),)
+        yield "the time was up before all of it was proved (--time-limit)"
+    yield from search.warnings

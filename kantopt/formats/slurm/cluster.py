@@ -349,6 +349,6 @@ def _ranks(
     found: dict[tuple[int, int], int] = {}
     for tier, number in tiers.items():
         waiting = [p for t, p in standing if t == tier and p.state == "pending"]
-        for value, rank in ranks(p.record.number("Priority") for p in waiting).items():
+        for value, rank in ranks(policy.turn(p.record) for p in waiting).items():
             found[number, value] = rank
     return tiers, found

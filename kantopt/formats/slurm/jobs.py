@@ -79,7 +79,7 @@ class Surroundings:
     namespaces: Sequence[str]
     """Of all jobs."""
     ranks: Mapping[tuple[int, int], int]
-    """Rank of a job that waits, by the number of its tier and its priority."""
+    """Rank of a job that waits, by the number of its tier and its turn."""
     tiers: Mapping[int, int]
     """Number of each tier, from 0."""
     notes: Notes = field(default_factory=Notes)
@@ -113,7 +113,7 @@ class JobsReader:
             text = "jobs on several nodes are not moved: all of their pods would restart"
             around.notes.add(text, first.id)
         number = around.tiers[standing.tier]
-        rank = around.ranks.get((number, record.number("Priority")), 1)
+        rank = around.ranks.get((number, around.policy.turn(record)), 1)
         qos = record.text("QOS")
         het = record.text("HetJobId") if len(pieces) > 1 or "+" in first.id else ""
         return Job(

@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.formats.objects import Notes
+from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.records import Record
 
 STEP = 1000
 """Priorities of a tier."""
 MOST_RANKS = 10
 """Different priorities of jobs that wait in a tier; more are put together, in equal numbers."""
+
+_BITS = 32
+"""Of a job's priority."""
 
 Kind = Literal["none", "partition_prio", "qos"]
 
@@ -81,14 +85,33 @@ class Policy:
             exempt = record.seconds("PreemptExemptTime") if record else None
             grace = (record.seconds("GraceTime") if record else None) or 0
             return Standing(self._levels.get(qos, 0), mode, grace, exempt or self._exempt)
-        known = [self._partitions[name] for name in partitions if name in self._partitions]
-        if self.kind == "none" or not known:
+        record = self._first(partitions)
+        if record is None:
             return Standing(0, "OFF")
-        record = max(known, key=lambda each: each.number("PriorityTier", 1))
+        if self.kind == "none":  # nobody leaves, but those of higher tiers come first
+            return Standing(_tier(record), "OFF")
         mode = _mode(record.flags("PreemptMode") or self._modes)
         mode = _mode(self._modes) if mode == "CLUSTER" else mode
         grace = record.number("GraceTime")
-        return Standing(record.number("PriorityTier", 1), mode, grace, self._exempt)
+        return Standing(_tier(record), mode, grace, self._exempt)
+
+    def turn(self, job: Record) -> int:
+        """Return a number by which jobs that wait come in turn, the highest first.
+
+        Slurm looks at them by the tier of their partition first, whatever it preempts by, then by
+        priority.
+        """
+        record = self._first(partitions_of(job))
+        return ((_tier(record) if record else 0) << _BITS) + job.number("Priority")
+
+    def _first(self, partitions: Sequence[str]) -> Record | None:
+        """Return the partition in which a job is looked at first."""
+        known = [self._partitions[name] for name in partitions if name in self._partitions]
+        return max(known, key=_tier, default=None)
+
+
+def _tier(partition: Record) -> int:
+    return partition.number("PriorityTier", 1)
 
 
 def _mode(flags: Iterable[str]) -> str:

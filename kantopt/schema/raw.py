@@ -15,6 +15,7 @@ SLURM_RECORDS = "slurmRecords"
 _SLURM_TEXT = re.compile(
     r"(JobId|NodeName|PartitionName|ReservationName|SwitchName|BlockName|BlockSizes)=\S"
     r"|Configuration data as of \d|Name\|Priority\||No (jobs|reservations|nodes) in the "
+    r"|(scontrol: error: )?No topology information available"
 )
 _SLURM_LISTS = ("jobs", "nodes", "sinfo", "partitions", "reservations", "qos")
 

@@ -20,6 +20,8 @@ KINDS = (
 )
 """Fields that begin a record, which is of that kind."""
 
+_NOTHING = ("#", "No ", "scontrol: error: No topology ")
+"""How lines begin that say nothing, or that there is nothing."""
 _CONFIG = "Configuration data as of"
 _COLUMNS = "Name|"
 _FIELD = re.compile(r"(?:^|\s+)([A-Za-z][\w/:.\-]*)=")
@@ -55,7 +57,7 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         begins = line.split("=", 1)[0] in KINDS or line.startswith((_CONFIG, _COLUMNS))
-        if not line.strip() or line.startswith(("#", "No ")):
+        if not line.strip() or line.startswith(_NOTHING):
             continue
         if begins:
             yield from _records(lines, file, problems)

@@ -51,3 +51,15 @@ def test_the_commands_of_the_guide_run(
     again = (tmp_path / "again.slurm").read_text(encoding="utf-8")
     assert again.startswith("NodeName=n1 ")
     assert "JobId=12 JobName=big" in again
+
+
+@pytest.mark.parametrize("said", ["scontrol: error: ", ""])
+def test_a_cluster_without_a_topology_says_so(
+    said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With topology/none, which is the default, Slurm prints nothing but this, to stderr."""
+    nodes, topology = tmp_path / "nodes.txt", tmp_path / "topology.txt"
+    nodes.write_text("NodeName=n1 CPUTot=8 RealMemory=8000 State=IDLE Partitions=main\n")
+    topology.write_text(f"{said}No topology information available\n")
+    assert run(["convert", "--from", "slurm", str(topology), str(nodes)]) == 0
+    assert "levels" not in capsys.readouterr().out

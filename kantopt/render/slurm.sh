@@ -75,7 +75,7 @@ folded() { [ -z "$1" ] || scontrol show hostlist "$(printf '%s\n' "$1" | paste -
 same() { [ "$1" = "$2" ] || [ "$(names_in "$1")" = "$(names_in "$2")" ]; }
 
 # Set comment to the AdminComment of a job, and mark to what a script like this has left in it:
-# kantopt:PLAN:LIST=NODES:HOWMANY,TASKS:PRIORITY, all but PLAN as it was before.
+# kantopt:PLAN:LIST=NODES:HOWMANY,TASKS,CPUS:PRIORITY, all but PLAN as it was before.
 marks_of() {
   comment=$(squeue --noheader --all --array --states=all --jobs="$1" \
     --Format='admin_comment:1000' 2>/dev/null | sed -n '1{s/ *$//;s/^(null)$//;p;}')
@@ -152,16 +152,22 @@ check_free() {
   esac
 }
 
+# Set least and most to how many nodes a job asks for, by what scontrol has shown of it; most is
+# empty where it names none. What is shown first may be what Slurm expects to give, which is more.
+asked_for() {
+  most=''
+  least=$(printf '%s\n' "$shown" | sed -n 's/^ *NumNodes=\([0-9-]*\) .*/\1/p' | head -n 1)
+  fewest=$(printf '%s\n' "$shown" |
+    sed -n 's/^ *\(Req\)\{0,1\}TRES=.*[,=]node=\([0-9]*\).*/\2/p' | head -n 1)
+  case $least in *-*) most=${least#*-} least=${least%-*} ;; esac
+  [ "${fewest:-$least}" -ge "$least" ] 2>/dev/null || least=$fewest
+}
+
 # Its user may have changed what a job asks for since the snapshot.
 check_asked() {
   [ -z "$mark" ] || return 0
   planned=$(names_in "$6")
-  # A number beside another one is what Slurm expects to give, between these two.
-  read -r least most fewest <<EOF
-$(printf '%s\n' "$shown" | sed -n 's/^ *NumNodes=\([0-9]*\)-\([0-9]*\) .*/\1 \2/p' | head -n 1) \
-$(printf '%s\n' "$shown" | sed -n 's/^ *\(Req\)\{0,1\}TRES=.*[,=]node=\([0-9]*\).*/\2/p' | head -n 1)
-EOF
-  [ "${fewest:-$least}" -ge "$least" ] 2>/dev/null || least=$fewest
+  asked_for
   if [ -n "$most" ] && { [ "$5" -lt "$least" ] || [ "$5" -gt "$most" ]; }; then
     complain "job $3 asks for $least to $most nodes by now, not for $5"
   fi
@@ -332,8 +338,11 @@ remember() {
   of "$1"
   before=ReqNodeList=$asked
   [ -z "$exclude" ] || before=ExcNodeList=$excluded
-  number=$(scontrol show job "$1" |
-    sed -n 's/^ *NumNodes=\([0-9-]*\) .* NumTasks=\([0-9]*\) .*/\1,\2/p' | head -n 1)
+  shown=$(scontrol show job "$1")
+  asked_for
+  number=$(printf '%s\n' "$shown" |
+    sed -n 's/^ *NumNodes=.* NumCPUs=\([0-9]*\).* NumTasks=\([0-9]*\) .*/\2,\1/p' | head -n 1)
+  [ -z "$number" ] || number="$least${most:+-$most},$number"
   comment="${comment:+$comment }kantopt:$plan_id:$before:$number:$priority"
 }
 
@@ -359,10 +368,19 @@ unpin() {
   prior=${rest##*:}
   rest=${rest%:*}
   comment=$(printf '%s\n' "$comment" | sed 's/ *kantopt:[^ ]*//')
-  number=${rest##*:}
-  set -- "JobId=$1" "${rest%:*}"
-  [ -z "$number" ] || set -- "$@" "NumTasks=${number#*,}" "NumNodes=${number%,*}"
+  number=${rest##*:} job=JobId=$1
+  set -- "$job" "${rest%:*}"
+  nodes_wanted=${number%%,*} number=${number#*,}
+  tasks=${number%,*} cpus=${number#*,}
+  # Who names no nodes gets one for each task at most, and Slurm has no other word to say so.
+  case $nodes_wanted in
+    ''|*-*) ;;
+    *) [ "$nodes_wanted" -gt "$tasks" ] || nodes_wanted=$nodes_wanted-$tasks ;;
+  esac
+  [ -z "$number" ] || set -- "$@" "NumTasks=$tasks" "NumNodes=$nodes_wanted"
   call scontrol update "$@" "AdminComment=$comment"
+  # With more nodes there came more CPUs, which fewer nodes do not take away.
+  case $number in *,*) call scontrol update "$job" "NumCPUs=$cpus" ;; esac
 }
 
 requeue() {

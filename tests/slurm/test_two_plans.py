@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
+
+import pytest
 
 from kantopt.render.slurm import render
 from kantopt.render.targets import Asked
@@ -52,6 +55,41 @@ def test_how_many_nodes_a_job_wanted_comes_back_with_the_rest(slurm: Slurm) -> N
     assert follow(slurm, path, "--undo").returncode == 0
     freed = slurm.job(elastic)
     assert (freed["NumNodes"], freed["ReqNodeList"]) == ("2-4", "(null)")
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (("--nodes=2-4", "--ntasks-per-node=4"), 3),  # CPUs come with nodes
+        (("--nodes=2-4", "--ntasks=4", "--cpus-per-task=40"), 3),  # Slurm expects to give four
+        (("--ntasks=4", "--cpus-per-task=40"), 4),
+        (("--ntasks=4",), 1),
+    ],
+)
+def test_what_a_job_asked_for_is_not_what_slurm_expects_to_give_it(
+    slurm: Slurm, options: tuple[str, ...], count: int
+) -> None:
+    victim = submit(slurm, "victim", 8)
+    slurm.await_state("RUNNING", victim)
+    waits = slurm.submit("waits", "--mem=1G", "--gpus-per-node=1", *options)
+    before = sizes(slurm, waits)
+    leaving = [evict(f"a/{victim}", node, count=1) for node in slurm.nodes]
+    coming = [bind(f"a/{waits}", node, count=1) for node in slurm.nodes[:count]]
+    jobs = [job_of(slurm, victim, 8), job_of(slurm, waits, count)]
+    path = script_of(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
+    interrupt(slurm, path, f"job {victim} leaves", signal.SIGKILL)
+    assert sizes(slurm, waits) != before
+    slurm.run("scontrol", "update", "NodeName=ALL", "State=DRAIN", "Reason=disks")  # it waits on
+    assert follow(slurm, path, "--undo").returncode == 0
+    assert sizes(slurm, waits) == before
+
+
+def sizes(slurm: Slurm, identity: str) -> tuple[str, ...]:
+    """CPUs, tasks, least and most nodes of a job: who names none has a node for each task."""
+    job = slurm.job(identity)
+    least = re.search(r"node=(\d+)", job["TRES"])
+    most = job["NumNodes"].partition("-")[2] or job["NumTasks"]
+    return (job["NumCPUs"], job["NumTasks"], least[1] if least else "", most)
 
 
 def test_a_victim_that_a_plan_had_pinned_may_run_anywhere_again(slurm: Slurm) -> None:

@@ -76,6 +76,7 @@ def test_what_a_plan_has_pinned_has_not_asked_for_that(comment: str, line_end: s
     ("reason", "mark", "waits"),
     [
         ("JobHeldAdmin", "kantopt:12ab:ReqNodeList=:1-2,2:99", True),
+        ("JobHeldAdmin", "kantopt:12ab:ReqNodeList=:1-2,2,1:99", True),
         ("job_requeued_in_held_state", "kantopt:12ab:ReqNodeList=:1-2,2:99", True),
         ("JobHeldUser", "kantopt:12ab:ReqNodeList=:1-2,2:99", False),
         ("JobHeldAdmin", "kantopt:12ab:ReqNodeList=:1-2,2:0", False),
@@ -95,6 +96,7 @@ def test_a_job_that_the_script_of_a_plan_holds_waits_as_it_did_before(
     if waits:
         (podset,) = found["1"].pod_sets
         assert (podset.count, podset.min_count, only(found["1"])) == (2, 1, [()])
+        assert podset.requests["cpu"] == (1 if ",1:" in mark else 2)
 
 
 def test_pods_of_one_job_have_different_names() -> None:

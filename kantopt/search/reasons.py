@@ -237,7 +237,10 @@ class Reasons:
             where = ", ".join(str(self.instance.topology.domains[level][d]) for d in held)
             if int(room.sum()) >= pods:
                 return None
-            placed = f"running members hold the job to {name} {where or 'none'}"
+            podsets = self.instance.podsets_of(need)
+            runs = any(self.instance.podsets[p].running and self.now.placed[p] for p in podsets)
+            who = "running members" if runs else "members that have a place by now"
+            placed = f"{who} hold the job to {name} {where or 'none'}"
             return f"{placed}, where {int(room.sum())} of {_pods(pods)} fit" + _short(
                 pods, int(room.sum())
             )

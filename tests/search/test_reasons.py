@@ -7,7 +7,7 @@ from typing import Any
 from kantopt.problem.instance import Instance
 from kantopt.search.reasons import first_reason
 from tests.search.helpers import built
-from tests.verify.world import GPU, HOST, job, node, pods, podset_of, question
+from tests.verify.world import GPU, HOST, job, node, pods, podset_of, put, question
 
 
 def why(instance: Instance, name: str = "j", **more: Any) -> tuple[str, str]:
@@ -201,3 +201,17 @@ def test_a_claim_that_only_one_pod_may_use_is_named() -> None:
         "0 of 1 pod fit: a ReadWriteOncePod claim closes 1 of 1 nodes with room, for example node "
         "a; short of 1 pod",
     )
+
+
+def test_members_that_have_a_place_are_not_said_to_run() -> None:
+    """Of a job that is no gang one pod is placed, and the other must be where that is."""
+    nodes = [node("a", cpu=4), node("b", cpu=2)]
+    near = {"topologyRequest": {"required": "host"}}
+    levels = [{"name": "host", "nodeLabel": HOST}]
+    for on, who in (({}, "members that have a place by now"), ({"on": ["a"]}, "running members")):
+        podsets = [pods(name="one", cpu=3, **on), pods(name="two", cpu=2)]
+        instance = question(nodes, [job("j", *podsets, **near)], topology={"levels": levels})
+        placement = put(instance, {} if on else {"j/one": ["a"]})
+        rule, said = first_reason(instance, placement, 0)
+        assert rule == "topology"
+        assert said.startswith(f"{who} hold the job to host a, where 0 of 1 pod fit"), said

@@ -130,6 +130,8 @@ class _Ways:
         """Nodes that may have room for a pod set: others are full though the pods are gone."""
         leaving = {at: -k for at, k in Counter(self.pods).items()}
         self.base = changed(changed(step.after, leaving), back)
+        self._before = changed(step.after, back)
+        """Who is back is where it stood, which spread, affinity and cordons never ask about."""
         self._steps = 0
         """Spots that may still be tried in a region."""
 
@@ -196,7 +198,7 @@ class _Ways:
         """Return the placement with the pods there, if it is legal."""
         arrive = Counter((s, x) for (s, _), x in zip(self.pods, spots, strict=True))
         placement = changed(self.base, arrive)
-        if not self._room(self.step.after, placement, STATE_RULES):
+        if not self._room(self._before, placement, STATE_RULES):
             return None
         if not self.back:  # as many come and go as before: all other rules see no difference
             return None if check(self.instance, placement, _OF_PLACES) else placement
@@ -217,7 +219,7 @@ class _Ways:
         ]
         for unit in units:
             more = changed(placement, unit)
-            while not self._too_many(more, unit) and self._room(placement, more, STATE_RULES):
+            while not self._too_many(more, unit) and self._room(placement, more, ROOM_RULES):
                 placement = more
                 more = changed(placement, unit)
         return placement

@@ -341,3 +341,26 @@ def test_full_nodes_are_asked_for_other_places_once_for_all_pods_that_ask_the_sa
     monkeypatch.setattr("kantopt.verify.elsewhere.free_spots", counting)
     assert len(named(made)) == 50
     assert asked < 50 * 20
+
+
+@pytest.mark.parametrize("skew", [1, 9])
+def test_a_victim_that_breaks_a_spread_where_it_stands_would_be_back_there_all_the_same(
+    skew: int,
+) -> None:
+    """Without the later one nobody need leave: there is room for the first beside the victims."""
+    nodes = [
+        node("a", cpu=8, labels={"host": "a"}),
+        node("b", cpu=4, labels={"host": "b", "disk": "ssd"}),
+    ]
+    own = {"matchLabels": {"job": "v"}}
+    spread = {"maxSkew": skew, "topologyKey": "host", "labelSelector": own}
+    together = pods(count=3, cpu=1, on=["a"] * 3, topologySpreadConstraints=[spread])
+    jobs = [
+        job("v", together, priority=10),
+        job("s", pods(cpu=2, on=["a"]), priority=2000),
+        job("m", pods(cpu=4, on=["b"]), priority=100, movable=True),
+        job("later", pods(cpu=2, nodeSelector={"disk": "ssd"}), priority=100),
+        pending("first", cpu=1, count=2, priority=1000),
+    ]
+    made = step(question(nodes, jobs), v=["a", "a"], m=["a"], later=["b"], first=["b", "b"])
+    assert named(made) == {"v": "later"}

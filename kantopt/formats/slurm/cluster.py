@@ -11,6 +11,7 @@ from kantopt.errors import Problem, UsageError
 from kantopt.formats.imported import Aside, Imported, reporting
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
+from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.defaults import with_defaults
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
@@ -156,9 +157,7 @@ class _Import:
             moment=moment,
             offered=offered,
             memory=memory,
-            threads={
-                record.name: record.number("ThreadsPerCore", 1) for record in records.of("NodeName")
-            },
+            cores=Cores(config, records.of("NodeName")),
             partitions=partitions,
             linear=linear,
             shares=shares,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.closeness import closeness
+from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.eligible import (
     Eligible,
     instead_of,
@@ -68,7 +69,7 @@ class Surroundings:
     """Finest level of the topology."""
     moment: str | None
     offered: Mapping[str, Amounts]
-    threads: Mapping[str, int]
+    cores: Cores
     partitions: Partitions
     linear: bool
     """All jobs take whole nodes."""
@@ -154,7 +155,10 @@ class JobsReader:
         memory = self._around.memory
         together = self._around.partitions.limits_nodes(record) or memory.takes_all(record)
         by_node, offers = memory.by_node(record), self._offers(record)
-        return wanted(record, whole=whole, together=together, by_node=by_node, offers=offers)
+        core = self._around.cores.least(memory.offers(record))
+        return wanted(
+            record, whole=whole, together=together, by_node=by_node, offers=offers, core=core
+        )
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record = piece.record
@@ -166,6 +170,7 @@ class JobsReader:
         # In some of its partitions it may share nodes, and then has no memory for all CPUs.
         sure = whole and self._around.partitions.all_exclusive(record, linear=self._around.linear)
         small = memory.too_small(record, shape.amounts, whole=sure)
+        small += self._around.cores.lacking(record, memory.offers(record))
         alone = memory.takes_all(record)
         shape = replace(shape, amounts=memory.counted(shape.amounts, alone=alone))
         if whole:
@@ -203,7 +208,7 @@ class JobsReader:
         record, around = piece.record, self._around
         required = frozenset(record.hosts("ReqNodeList"))
         shares: dict[tuple[bool, tuple[tuple[str, int], ...]], list[str]] = {}
-        for host, amounts in held(record, around.threads, around.offered, whole=whole):
+        for host, amounts in held(record, around.cores.threads, around.offered, whole=whole):
             if host in around.offered:
                 if amounts.get(GPU) and not types_of(amounts):
                     self._note_types(piece, host)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kantopt.formats.slurm.cores import ALONE, Core
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.tres import Amounts, read_gres, read_tres, share, times, types_of
 from kantopt.schema.gangs import GPU
@@ -42,6 +43,7 @@ def wanted(
     together: bool = False,
     by_node: bool = False,
     offers: Sequence[Amounts] = (),
+    core: Core = ALONE,
 ) -> Shape:
     """Return what a job that waits asks for.
 
@@ -64,6 +66,8 @@ def wanted(
         Whether it has so much memory on each of its nodes, however many tasks lie there.
     offers
         What each node of its partitions offers.
+    core
+        What each core of these nodes has.
     """
     tasks = max(record.number("NumTasks"), 1)
     total = _tres(record, "ReqTRES", "TRES")
@@ -82,15 +86,15 @@ def wanted(
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
         if not by_node:
-            return _split(record, total, tasks, each)
+            return _split(record, total, tasks, each, core)
         if not fewest:
             memory = share({k: n for k, n in total.items() if k == "memory"}, counted or 1)
-            return _split(record, total | times(memory, tasks), tasks, each)
+            return _split(record, total | times(memory, tasks), tasks, each, core)
     if free and not _tasks_per_node(record):
         gpus = _gres(record, "TresPerJob").get(GPU, 0)
         uneven = not fewest and 1 < gpus <= sum(offer.get(GPU, 0) for offer in offers)
         if uneven and not (whole or together or required or each_node):
-            return _split(record, total, gpus, -(-cpus // gpus))
+            return _split(record, total, gpus, -(-cpus // gpus), core)
         low = max(fewest or low, required)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
@@ -101,9 +105,12 @@ def wanted(
     amounts["cpu"] = 1000 * max(per_node, record.number("MinCPUsNode"))
     expected = amounts.get("memory")
     _take_along(record, amounts)
+    asked = amounts["cpu"] // 1000
+    given = core.cpus(record, asked, _tasks_per_node(record) or -(-tasks // low))
+    amounts["cpu"] = 1000 * given
     if not record.text("MemPerTres") or amounts.get("memory") != expected:
         # Named for each GPU by a default, beside what the job names; else Slurm counts that.
-        amounts |= _memory(record, amounts["cpu"] // 1000)
+        amounts |= _memory(record, core.cpus_with_memory(record, asked, given))
     count = max(low, high or low)
     return Shape(count, low, _present(amounts), apart=count > 1)
 
@@ -147,15 +154,17 @@ def _take_along(record: Record, amounts: Amounts) -> None:
         amounts["memory"] = memory
 
 
-def _split(record: Record, total: Amounts, parts: int, cpus: int) -> Shape:
+def _split(record: Record, total: Amounts, parts: int, cpus: int, core: Core) -> Shape:
     """Split a job into parts that may share nodes, tasks or GPUs, each with so many CPUs."""
     amounts = {name: amount for name, amount in share(total, parts).items() if name != "cpu"}
     amounts |= share(_gres(record, "TresPerJob"), parts)
     amounts |= _gres(record, "TresPerTask")
     amounts["cpu"] = 1000 * cpus
     _take_along(record, amounts)
+    asked = amounts["cpu"] // 1000
+    amounts["cpu"] = 1000 * core.cpus_of_task(record, asked)
     if record.text("MinMemoryCPU"):
-        amounts |= _memory(record, amounts["cpu"] // 1000)
+        amounts |= _memory(record, asked)
     return Shape(parts, parts, _present(amounts), apart=False)
 
 

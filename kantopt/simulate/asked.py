@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
+from kantopt.clock import rfc3339
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.question import Import, Question, chosen_model, question_of
 from kantopt.schema.consistency import check_trace
 from kantopt.schema.extends import load_model
 from kantopt.schema.files import load_raw
+from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
 from kantopt.schema.policies import load_policy
 from kantopt.schema.policy import Policy
@@ -70,7 +73,7 @@ def read_asked(
     if not given:
         kinds = ", ".join(sorted({str(raw.data.get("kind")) for raw in raws}))
         raise BadDataError([Problem(raws[0].file, "", kinds, "one Trace at least among the files")])
-    question = question_of([raw for raw in raws if raw not in given], how or Import())
+    question = _dated(question_of([raw for raw in raws if raw not in given], how or Import()))
     traces = [(raw, document) for raw, document in pairs if isinstance(document, Trace)]
     for raw, document in traces:
         problems += check_trace(document, question.snapshot, raw.label)
@@ -82,6 +85,39 @@ def read_asked(
         policies=tuple(_apart(followed)),
         model=chosen_model(question, None) if rules is None else rules,
     )
+
+
+def _dated(question: Question) -> Question:
+    """Return a question whose snapshot says when it was taken, if its jobs tell any time.
+
+    Else the trace would begin at a moment of its own, and all that ran or waited in days to come.
+    As of a dump of ``kubectl`` the newest time counts: that of the snapshot was no earlier.
+    """
+    snapshot = question.snapshot
+    if snapshot.metadata.captured_at is not None:
+        return question
+    told = max((time for job in question.jobs for time in _times(job)), default=None)
+    if told is None:
+        return question
+    newest = rfc3339(told)
+    metadata = snapshot.metadata.model_copy(update={"captured_at": newest})
+    note = (
+        f"the snapshot has no capturedAt: the trace begins at {newest}, the newest time of its jobs"
+    )
+    return replace(
+        question,
+        snapshot=snapshot.model_copy(update={"metadata": metadata}),
+        notes=(*question.notes, note),
+    )
+
+
+def _times(job: Job) -> Iterator[datetime]:
+    texts = [job.creation_time, job.start_time, job.last_checkpoint_time]
+    for podset in job.pod_sets:
+        texts += [podset.start_time, podset.last_checkpoint_time]
+    for text in texts:
+        if text is not None:
+            yield datetime.fromisoformat(text)
 
 
 def _named_traces(traces: Sequence[tuple[RawDocument, Trace]]) -> list[Trace]:

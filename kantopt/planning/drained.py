@@ -91,7 +91,7 @@ def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) 
     if _fixed(instance, podset):
         if instance.model.limits.moves == 0:
             return "no pod may move (limit moves: 0)"
-        return f"not movable{_cause(podset)}"
+        return f"not movable{stays_words((podset,))}"
     budgets = [instance.budgets[b] for b in podset.budgets]
     if instance.on(Rule.DISRUPTION) and instance.job_of(podset.index).move_mode == "restart":
         if len(budgets) > 1:
@@ -175,10 +175,10 @@ def _used_up(state: State, s: int, ways: Iterable[tuple[int, int]]) -> str:
     return f"no more may move ({limits})"
 
 
-def _cause(podset: PodSet) -> str:
-    """Say why an import left pods where they are, and what lifts that."""
+def stays_words(podsets: Iterable[PodSet]) -> str:
+    """Say why an import left pods where they are, and what lifts that; begins with a colon."""
     words = []
-    for name in podset.stays:
+    for name in dict.fromkeys(name for podset in podsets for name in podset.stays):
         option = "--assume" if name in FEATURES else "--disturb" if name in CAUSES else ""
         words.append(_WORDS[name] + (f" ({option} {name})" if option else ""))
     return f": {' and '.join(words)}" if words else ""
@@ -192,7 +192,7 @@ def _why_together(instance: Instance, j: int) -> str:
     for s in running:
         if _fixed(instance, instance.podsets[s]):
             podset = instance.podsets[s]
-            return f"{said}, and {podset.name} is not movable{_cause(podset)}"
+            return f"{said}, and {podset.name} is not movable{stays_words((podset,))}"
     if freedom_of(instance).moves[running[0]]:
         return f"{said}: no room for all of them elsewhere was found"
     budgets = sorted({b for s in running for b in instance.podsets[s].budgets})

@@ -72,3 +72,21 @@ def test_of_a_claim_for_one_pod_the_whole_cluster_is_meant() -> None:
     assert [item.message for item in conflict.items if item.rule == "anti_affinity"] == [
         "at most 1 of its pods in the whole cluster, for a ReadWriteOncePod claim"
     ]
+
+
+def test_of_pods_that_stay_it_is_said_why_and_what_lifts_that() -> None:
+    """Nobody has said that they are not preemptible: their claims are not modelled."""
+    kept = pods(cpu=3, on=["a"], movable=False, preemptible=False)
+    for more, said in (
+        ({"notModelled": ["claims"]}, ": with persistent volume claims (--assume claims)"),
+        (
+            {"stays": ["annotated", "static"]},
+            ": annotated to stay (--disturb annotated) and static",
+        ),
+        ({}, ""),
+    ):
+        jobs = [job("r", {**kept, **more}), job("j", pods(cpu=3), priority=9)]
+        conflict = explained(question_about([node("a", cpu=4)], jobs)).conflict
+        assert conflict is not None
+        pinned = {item.rule: item.message for item in conflict.items}["pinned"]
+        assert pinned == f"not preemptible and not movable{said}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import assert_never
 
+from kantopt.planning.drained import stays_words
 from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
@@ -246,7 +247,7 @@ class Wording:
             parts.append("not preemptible")
         if any(not podset.movable for podset in running):
             parts.append("not movable")
-        return " and ".join(parts)
+        return " and ".join(parts) + stays_words(running)
 
     # Closeness, quotas, neighbours, budgets.
 

@@ -89,6 +89,7 @@ class _Import:
 
     def __init__(self, records: Records, gated: bool, patterns: Sequence[str]) -> None:
         self._records = records
+        self._moment = records.moment()
         self._gated = gated
         self._patterns = patterns
         self._matched: set[str] = set()
@@ -102,7 +103,7 @@ class _Import:
 
     def run(self, chosen: Sequence[str]) -> Imported:
         records, notes = self._records, self._notes
-        moment = records.moment()
+        moment = self._moment
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
         parts = records.of(*PARTS)
         levels = Topologies(records.of("TopologyName"), parts, partitions, notes)
@@ -273,7 +274,7 @@ class _Import:
         if piece.chosen:
             return True
         name = f"{owner_of(record)}/{piece.id}"
-        why = held(record) or partitions.refuses(partitions_of(record), record)
+        why = held(record, self._moment) or partitions.refuses(partitions_of(record), record)
         reservation = record.text("Reservation")
         if not why and reservation and not reservations.active(reservation):
             why = "for a reservation of another time (Reservation)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from kantopt.formats.objects import Notes
@@ -54,4 +55,8 @@ def with_defaults(
         return record
     text = "held jobs that seem to name no CPUs or memory have what their partition gives each GPU"
     notes.add(text, record.name)
-    return replace(record, fields={**record.fields, **found})
+    fields = {**record.fields, **found}
+    if "MemPerTres" in found:  # what is counted so far is all of a node's
+        for key in ("ReqTRES", "TRES"):
+            fields[key] = re.sub(r"(^|,)mem=[^,]*", "", record.text(key)).lstrip(",")
+    return replace(record, fields=fields)

@@ -168,14 +168,18 @@ def _times(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _limits(item: Mapping[str, Any]) -> dict[str, str]:
-    """Return limits of time in seconds, or that there is none."""
+    """Return limits of time in seconds, or that there is none: 22.05 says null there."""
     found = _times(item, _JOB_LIMITS)
+    if item.get("time_limit", 0) is None:
+        found["TimeLimit"] = "UNLIMITED"
     return {key: str(60 * int(text)) if text.isdecimal() else text for key, text in found.items()}
 
 
 def _job(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     fields = _named(item, _JOB) | _times(item, _JOB_TIMES)
     fields |= _limits(item)
+    if all(item.get(name, 0) is None for name in ("memory_per_node", "memory_per_cpu")):
+        fields["MinMemoryNode"] = "0"  # so 22.05 says that a job names none
     fields["Requeue"] = _plain(item.get("requeue", True))
     fields["BatchFlag"] = _plain(item.get("batch_flag", True))
     fields["Contiguous"] = _plain(item.get("contiguous"))
@@ -203,11 +207,16 @@ def _job(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[R
 
 def _node(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     fields = _named(item, _NODE)
+    fields.setdefault("CPUEfctv", _cpus_in(_plain(item.get("tres"))))  # 22.05 tells them there
     states = [_plain(item.get("state")), _plain(item.get("state_flags"))]
     fields["State"] = ",".join(filter(None, states))
     if "Reason" in fields:
         fields["Reason"] = fields["Reason"].replace("\n", " ")
     yield Record("NodeName", fields, file, problems)
+
+
+def _cpus_in(tres: str) -> str:
+    return next((item[4:] for item in tres.split(",") if item.startswith("cpu=")), "")
 
 
 def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:

@@ -7,11 +7,13 @@ it: what they name is what their nodes must have at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.tres import Amounts
+from kantopt.formats.slurm.shapes import gpus_bring_memory
+from kantopt.formats.slurm.tres import Amounts, read_tres
 
 
 class Memory:
@@ -49,9 +51,12 @@ class Memory:
 
         Where all have the same, that is what Slurm tells in the job's TRES.
         """
-        if not self._counts or record.text("MinMemoryNode") != "0" or _names(record):
+        if not self._counts or record.text("MinMemoryNode") != "0":
             return False
-        return len({offer.get("memory", 0) for offer in self.offers(record).values()}) > 1
+        sizes = {offer.get("memory", 0) for offer in self.offers(record).values()}
+        if _names(record) and (gpus_bring_memory(record) or _counted(record) not in sizes):
+            return False
+        return len(sizes) > 1
 
     def by_node(self, record: Record) -> bool:
         """Whether a job has so much memory on each of its nodes, or all, whatever it does there."""
@@ -84,6 +89,13 @@ class Memory:
             return []
         least = max(amounts.get("memory", 0), record.memory("MinMemoryNode"))
         return [h for h, offer in self.offers(record).items() if offer.get("memory", 0) < least]
+
+
+def _counted(record: Record) -> int:
+    """Return the memory that Slurm counts for each node of a job that waits."""
+    total = read_tres(record.text("ReqTRES", "TRES")) or {}
+    nodes = re.search(r"(?:^|,)node=([1-9]\d{0,8})(?:,|$)", record.text("ReqTRES", "TRES"))
+    return total.get("memory", 0) // (int(nodes[1]) if nodes else 1)
 
 
 def _names(record: Record) -> bool:

@@ -39,6 +39,7 @@ class SlurmDumps:
             Records([raw for raw in raws if is_slurm(raw.data)], []) for raws in (first, later)
         )
         self._before, self._now = attempts_of(before), attempts_of(after)
+        self._moments = before.moment(), after.moment()
         kinds = dict.fromkeys((*before.kinds, *after.kinds))
         chosen = {kind: after if kind in after.kinds else before for kind in kinds}
         self._rest = [r for kind in kinds if kind != "JobId" for r in chosen[kind].of(kind)]
@@ -103,8 +104,12 @@ class SlurmDumps:
                 continue
             record = now.record
             if now.state == "pending":
-                free = was is not None and was.state == "pending" and not held(was.record)
-                if not held(record) and not free:
+                free = (
+                    was is not None
+                    and was.state == "pending"
+                    and not held(was.record, self._moments[0])
+                )
+                if not held(record, self._moments[1]) and not free:
                     waiting.append(f"{now.owner}/{name}")
                     continue
             elif not _runs_on(was, now):

@@ -31,6 +31,20 @@ def is_exclusive(record: Record) -> bool:
     return record.text("OverSubscribe").upper() in ("NO", "MCS", "TOPO")
 
 
+def gpus_bring_memory(record: Record) -> bool:
+    """Whether the memory that Slurm counts of a job that waits is what its GPUs bring along.
+
+    A default for each GPU (DefMemPerGPU) stands beside what a job names (``--mem=0``) as well.
+    """
+    per_gpu = _gres(record, "MemPerTres").get(GPU, 0)
+    memory = _tres(record, "ReqTRES", "TRES").get("memory")
+    tasks, nodes = max(record.number("NumTasks"), 1), _nodes(record, 1)[2] or 1
+    each = _gres(record, "TresPerNode") | times(_gres(record, "TresPerSocket"), _sockets(record))
+    parts = (times(each, nodes), times(_gres(record, "TresPerTask"), tasks))
+    gpus = sum(part.get(GPU, 0) for part in (*parts, _gres(record, "TresPerJob")))
+    return bool(per_gpu) and memory in (None, per_gpu * gpus * MIB)
+
+
 def is_of_user(record: Record) -> bool:
     """Whether a job shares its nodes with its user's other jobs only."""
     return record.text("OverSubscribe").upper() == "USER"
@@ -110,7 +124,10 @@ def wanted(
     amounts["cpu"] = 1000 * given
     if not record.text("MemPerTres") or amounts.get("memory") != expected:
         # Named for each GPU by a default, beside what the job names; else Slurm counts that.
-        amounts |= _memory(record, core.cpus_with_memory(record, asked, given))
+        named = _memory(record, core.cpus_with_memory(record, asked, given))
+        amounts |= named
+        if expected and not named and expected in (offer.get("memory") for offer in offers):
+            amounts["memory"] = expected  # all of a node's
     count = max(low, high or low)
     return Shape(count, low, _present(amounts), apart=count > 1)
 

@@ -41,13 +41,25 @@ def state_of(record: Record) -> State:
     return "ended"
 
 
-def held(record: Record) -> str:
-    """Say why a job that waits cannot be given nodes by Slurm now; empty if it can."""
+def held(record: Record, moment: str | None) -> str:
+    """Say why a job that waits cannot be given nodes by Slurm now; empty if it can.
+
+    Parameters
+    ----------
+    record
+        The job.
+    moment
+        When it was shown, if that is known.
+    """
     reason = record.text("Reason")
     if reason in _HELD:
         return _HELD[reason]
     if re.search(r"\((unfulfilled|failed)\)", record.text("Dependency")):
         return _HELD["Dependency"]  # the reason may be one from before Slurm looked
+    if moment is not None and (record.time("EligibleTime") or "") > moment:
+        return _HELD[
+            "BeginTime"
+        ]  # one that was queued again has a reason only when it is looked at
     if record.text("Priority") == "0":
         return _HELD["JobHeldUser"]
     if _LIMIT.match(reason):

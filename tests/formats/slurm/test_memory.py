@@ -136,3 +136,23 @@ def test_memory_for_each_gpu_goes_before_a_default_for_each_cpu(told: str, memor
         f"TRES=cpu=24,mem={told},node=3"
     )
     assert read.pending.jobs[0].pod_sets[0].requests["memory"] == memory
+
+
+@pytest.mark.parametrize(
+    ("told", "share", "memory"),
+    [
+        ("mem=500G", 1024, None),  # --mem=0 is named, and the partition has a default
+        ("mem=16000M", None, "16000Mi"),  # neither is named
+        ("billing=1", None, "16000Mi"),
+    ],
+)
+def test_all_memory_is_asked_for_in_spite_of_a_default_for_each_gpu(
+    told: str, share: int | None, memory: str | None
+) -> None:
+    wants = (
+        f"JobId=1 {PENDING} NumNodes=1-1 NumCPUs=1 NumTasks=1 MinMemoryNode=0 MemPerTres=gpu:8000 "
+        f"TresPerNode=gres:gpu:2 TRES=cpu=1,{told},node=1"
+    )
+    (podset,) = imported(wants).pending.jobs[0].pod_sets
+    assert podset.requests.get("slurm/memory-share") == share
+    assert podset.requests.get("memory") == memory

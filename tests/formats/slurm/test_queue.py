@@ -25,6 +25,16 @@ def waits(number: int, partition: str, priority: int) -> str:
     )
 
 
+def test_a_job_that_was_queued_again_waits_for_its_time_before_it_has_a_reason() -> None:
+    """Slurm starts nobody within two minutes of a requeue."""
+    job = waits(1, "high", 900).replace("Reason=Priority", "Reason=None")
+    for seconds, left in ((1, ()), (0, ("eve/1",))):
+        read = imported(config("none"), f"{job[:-1]} EligibleTime=2026-09-01T03:00:0{seconds}\n")
+        assert tuple(f"{each.namespace}/{each.name}" for each in read.pending.jobs) == left
+        assert sum(read.held_back.values()) == 1 - len(left)
+        assert any("later time (BeginTime)" in line for line in read.notes) is not bool(left)
+
+
 def config(preempt: str) -> str:
     return (
         "Configuration data as of 2026-09-01T03:00:00\n"

@@ -36,6 +36,8 @@ class Imported:
     """What was left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """Pods left out that may not start yet, by NAMESPACE/NAME of their job."""
+    tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
 
 
 @contextlib.contextmanager

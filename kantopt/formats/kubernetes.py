@@ -201,6 +201,7 @@ class _Import:
             left_out=self._left_out,
             aside=tuple(self._left_aside(priorities)),
             held_back=self._held_back,
+            tied=reader.tied,
         )
 
     def check_patterns(self) -> None:

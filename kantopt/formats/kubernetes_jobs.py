@@ -59,6 +59,8 @@ class JobsReader:
         self._queues = queues
         self._selected = selected_labels
         self._notes = notes
+        self.tied: dict[str, tuple[str, ...]] = {}
+        """Claims for one node with which several pods of a job wait, by NAMESPACE/NAME."""
 
     def read(self, name: str, members: Sequence[Member], ended: int) -> Job | None:
         """Make one job; ``None`` for a gang that lacks pods it cannot start without.
@@ -98,6 +100,8 @@ class JobsReader:
             )
             self._notes.add(text, f"{first.namespace}/{name}")
         sets = self._pod_sets(ref, gang, members, pinned, minimum)
+        if tied := _shared(members):
+            self.tied[f"{first.namespace}/{name}"] = tuple(sorted(tied))
         wish = dict(gang.wish)
         if ref is not None and ref.dialect is Dialect.KAI and not wish:
             wish = level_wish(first)
@@ -177,16 +181,14 @@ class JobsReader:
     ) -> list[dict[str, Any]]:
         """Put pods that are alike together: same needs, role, standing and selected labels."""
         alike: dict[str, dict[str, Any]] = {}
-        waits = Counter[str]()
-        for member in members:
-            waits.update(dict.fromkeys(_waits_with(member), member.count))
+        shared = _shared(members)
         for member, fixed in zip(members, pinned, strict=True):
             pod = member.pod
             role = member.gang.role if member.gang is not None else ""
             wish: Wish = gang.role_wish.get(role, {})
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
-            if any(waits[name] > 1 for name in _waits_with(member)):
+            if not shared.isdisjoint(_waits_with(member)):
                 wish = {"required": HOSTNAME}
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
             home = fixed or bool(pod.homebound)
@@ -332,6 +334,14 @@ class JobsReader:
 def _waits_with(member: Member) -> tuple[str, ...]:
     """Claims for one node with which a pod waits."""
     return () if member.pod.terminating else member.pod.waits_with
+
+
+def _shared(members: Sequence[Member]) -> set[str]:
+    """Claims for one node with which several pods wait."""
+    waits = Counter[str]()
+    for member in members:
+        waits.update(dict.fromkeys(_waits_with(member), member.count))
+    return {name for name, pods in waits.items() if pods > 1}
 
 
 def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:

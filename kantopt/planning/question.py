@@ -84,6 +84,8 @@ class Question:
     """What importing left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
+    tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
     asked: tuple[str, ...] = ()
@@ -209,6 +211,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         left_out={} if read is None else read.left_out,
         aside=() if read is None else read.aside,
         held_back={} if read is None else read.held_back,
+        tied={} if read is None else read.tied,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import assert_never
 
 from kantopt.planning.drained import stays_words
+from kantopt.planning.words import listed
 from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
@@ -16,6 +17,7 @@ from kantopt.schema.explanation import Conflict, ConflictItem
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import HOSTNAME
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
@@ -50,6 +52,8 @@ class Wording:
         It was asked about the empty cluster.
     by_kueue
         Kueue alone would make room for the job.
+    tied
+        Claims that keep pods of the job on one node.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class Wording:
         *,
         empty: bool,
         by_kueue: bool = False,
+        tied: Sequence[str] = (),
     ) -> None:
         self.question = question
+        self._tied = tied
         barred = "Kueue preempts nobody for its queue", "the job's preemptionPolicy is Never"
         self._barred = barred[not by_kueue]
         self.j = j
@@ -259,6 +265,8 @@ class Wording:
         assert level is not None
         name = self.question.topology.levels[level]
         text = f"all {plural(pods, 'pod')} in one {name}"
+        if self._tied and self.question.topology.labels[level] == HOSTNAME:
+            text += f": they wait with {listed(self._tied)}, for one node at a time (ReadWriteOnce)"
         if rule is Rule.SLICES:
             text = f"slices of {plural(need.slice_size, 'pod')}, each in one {name}"
         roles = ", ".join(job.roles[i].name for i in need.roles)

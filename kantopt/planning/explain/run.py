@@ -201,7 +201,8 @@ def _pending(
         yield told
     if ladder.refused is not None and asked.nodes:
         by_kueue = waits_for_kueue(question.documents(asked)[j])
-        conflict = _conflict(ladder, asked, j, places[0], deadline, by_kueue=by_kueue)
+        tied = question.tied.get(told.job, ())
+        conflict = _conflict(ladder, asked, j, places[0], deadline, by_kueue=by_kueue, tied=tied)
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})
             yield told
@@ -257,6 +258,7 @@ def _conflict(
     deadline: Deadline,
     *,
     by_kueue: bool,
+    tied: Sequence[str],
 ) -> Conflict | None:
     """Explain the most generous question that was answered with no."""
     assert ladder.refused is not None
@@ -270,7 +272,9 @@ def _conflict(
     if found is None:
         return None
     limits = asked.model.limits
-    words = Wording(ladder.refused, j, found, places, limits, empty=empty, by_kueue=by_kueue)
+    words = Wording(
+        ladder.refused, j, found, places, limits, empty=empty, by_kueue=by_kueue, tied=tied
+    )
     return words.document("on an empty cluster" if empty else question_name(ladder.refused))
 
 

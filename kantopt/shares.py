@@ -33,6 +33,8 @@ RETURNING = 0.05
 STRATEGIES, STRATEGIES_BEFORE = 1 / 3, 1 / 10
 """For strategies after the first; and before an exact search, beside which another order is tried
 if there was no time for a second."""
+LEFT_OUT = 1 / 10
+"""For placing those first who were left out."""
 RECREATE = 1 / 3
 """For placing more pods around the best of them."""
 DRAIN = VACATE = 0.15

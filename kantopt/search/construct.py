@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +39,7 @@ def construct(
     in_order: bool = False,
     largest_first: bool = False,
     least_priority: int | None = None,
+    first: Collection[int] = (),
     start: Placement | None = None,
 ) -> Placement:
     """Place pending jobs one after the other: important ones first, then close ones, then large.
@@ -65,10 +66,12 @@ def construct(
         Of equal priority those first that ask for most, whether or not they must be close.
     least_priority
         Leave out jobs of lower priority.
-    start
-        A legal placement to go on from; by default the snapshot's own.
+    first, start
+        Jobs that come before all others; a legal placement to go on from, by default the
+        snapshot's own.
     """
     order = _order(instance, seed=seed, in_order=in_order, largest_first=largest_first)
+    order.sort(key=lambda j: j not in first)
     if start is not None:
         order = [j for j in order if not _is_whole(instance, start, j)]
     if least_priority is not None:
@@ -96,8 +99,7 @@ class _How:
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
     """Whether all pods of a job are placed."""
-    podsets = (instance.podsets[s] for s in instance.jobs[j].podsets)
-    return all(placement.placed(podset.index) >= podset.count for podset in podsets)
+    return all(placement.placed(s) >= instance.podsets[s].count for s in instance.jobs[j].podsets)
 
 
 def missing_jobs(instance: Instance, placement: Placement) -> int:

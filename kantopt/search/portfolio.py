@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
@@ -14,13 +14,21 @@ from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange
 from kantopt.search.recreate import recreate
-from kantopt.search.schedule import EXCHANGE, RELOCATION, REVERSE_TRIM, RUIN_AND_RECREATE
+from kantopt.search.schedule import (
+    EXCHANGE,
+    RELOCATION,
+    REVERSE_TRIM,
+    RUIN_AND_RECREATE,
+    SQUEAKY_WHEEL,
+)
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.shares import RECREATE, STRATEGIES
+from kantopt.shares import LEFT_OUT, RECREATE, STRATEGIES
 
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
+_MOST_ROUNDS = 5
+"""In which those who were left out come first."""
 
 
 def run_portfolio(
@@ -49,7 +57,7 @@ def run_portfolio(
     made, one_order = chosen[0], False
     if all(podset.running for podset in instance.podsets):
         return made, False
-    start, most = elapsed(), deadline.remaining() * share
+    start, most, took = elapsed(), deadline.remaining() * share, 0.0
     for i, strategy in enumerate(chosen):
         began = elapsed()
         if offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1):
@@ -57,12 +65,15 @@ def run_portfolio(
         if best.optimal:
             return made, False
         now = elapsed()
-        late = not deadline.deterministic and 2 * now - began - start > most
+        took = now - began
+        late = not deadline.deterministic and now + took - start > most
         if deadline.cuts():
             return made, False
         if late:
             one_order = i == 0
             break
+    if tally.may(SQUEAKY_WHEEL):
+        _left_out_first(best, deadline.share(LEFT_OUT), made, took, seed=seed)
     trims = not strategies and _worth_trimming(instance, best.placement)
     if trims and tally.may(REVERSE_TRIM):
         # Seldom better, but then nobody can say that the usual way evicts less.
@@ -78,6 +89,42 @@ def run_portfolio(
     return made, one_order
 
 
+def _left_out_first(
+    best: Incumbent, end: Deadline, strategy: Strategy, took: float, *, seed: int
+) -> None:
+    """Construct again, with those first who were left out: of them the most important.
+
+    A job that fits in few places finds them taken by others, also more important ones, that have
+    other places. That is squeaky wheel optimization (Joslin and Clements 1999).
+    """
+    instance, jobs = best.searched, best.searched.jobs
+    pending = [j.index for j in jobs if instance.pending_of(j.index)]
+    first: set[int] = set()
+    asked: set[int] = set()
+    for _ in range(_MOST_ROUNDS):
+        if best.optimal:
+            return
+        tiers = [tier for i, tier in enumerate(best.tiers) if best.values[i] > best.floor(i)]
+        tiers = [tier for tier in tiers if tier.metric is Metric.UNPLACED and not tier.surplus]
+        left_out = {
+            j
+            for j in pending
+            if any(tier.concerns(jobs[j]) for tier in tiers)
+            and not any(map(best.placement.placed, jobs[j].podsets))
+        }
+        top = max((jobs[j].priority for j in left_out - asked), default=0)
+        squeaky = {j for j in left_out - asked if jobs[j].priority == top}
+        if not squeaky or squeaky.issuperset(j for j in pending if jobs[j].priority >= top):
+            return  # nobody came before them
+        come = first | squeaky
+        for large in (False, True):
+            if end.cuts() or (not end.deterministic and end.remaining() < took):
+                return
+            if offer_constructed(best, end, strategy, seed=seed, largest_first=large, first=come):
+                first = come
+        asked.update(squeaky)
+
+
 def offer_constructed(
     best: Incumbent,
     deadline: Deadline,
@@ -85,6 +132,7 @@ def offer_constructed(
     *,
     seed: int = 0,
     largest_first: bool = False,
+    first: Collection[int] = (),
     start: Placement | None = None,
 ) -> bool:
     """Construct as the model and the techniques that may be used have it; say if that is better."""
@@ -96,6 +144,7 @@ def offer_constructed(
         relocate=best.tally.may(RELOCATION),
         only_required=_harm_first(best.tiers),
         largest_first=largest_first,
+        first=first,
         start=start,
     )
     return best.offer(placement, strategy.value)

@@ -12,6 +12,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search import portfolio
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from tests.search.helpers import FOREVER, where
@@ -44,7 +45,30 @@ def no_strategy_is_enough() -> Incumbent:
     """A job that fits nowhere: no strategy meets the bounds, which would end it."""
     apart = job("apart", pods(count=2, cpu=3), pods(name="v", count=2, cpu=5), minCount=4)
     instance = question([node("a", cpu=8), node("b", cpu=7)], [apart, job("one", pods(cpu=1))])
-    return Incumbent(instance, tiers_of(instance), instance.current)
+    tally = Tally(("squeaky-wheel",))
+    return Incumbent(instance, tiers_of(instance), instance.current, tally=tally)
+
+
+def test_a_gang_that_was_left_out_comes_before_more_important_jobs_that_fit_elsewhere() -> None:
+    nodes = [node(name, cpu=8, rack=f"x/{name[0]}") for name in ("b0", "b1", "b2", "a0", "a1")]
+    jobs = [
+        job("anywhere", pods(cpu=8), priority=9),
+        job("gang", pods(count=3, cpu=8), priority=5, topologyRequest={"required": "rack"}),
+    ]
+    instance = question(nodes, jobs)
+    for without, placed in ((("squeaky-wheel",), 0), ((), 3)):
+        best = Incumbent(instance, tiers_of(instance), instance.current, tally=Tally(without))
+        run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
+        assert sum(where(instance, best.placement, "anywhere").values()) == 1
+        assert sum(where(instance, best.placement, "gang").values()) == placed
+
+
+def test_nobody_comes_first_who_came_first_before(tried: list[tuple[Strategy, bool]]) -> None:
+    jobs = [job("large", pods(cpu=16), priority=9), job("one", pods(cpu=1), priority=1)]
+    instance = question([node("a", cpu=8), node("b", cpu=8)], jobs)
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, [Strategy.BEST_FIT])
+    assert len(tried) == 1
 
 
 @pytest.fixture

@@ -101,6 +101,8 @@ _RESERVATION: Names = {
     "Users": ("users",),
     "Accounts": ("accounts",),
 }
+_ERROR: Names = {"text": ("description", "error")}
+"""What is wrong; 22.05 knows no description."""
 _FORCE = 0x8000
 """Bit of a partition's shares."""
 _RESERVATION_TIMES = {"StartTime": "start_time", "EndTime": "end_time"}
@@ -110,9 +112,9 @@ def read_json(data: Mapping[str, Any], file: str, problems: list[Problem]) -> It
     """Read a document that a command of Slurm printed with ``--json``."""
     told = data.get("errors")
     for index, error in enumerate(told if isinstance(told, list) else ()):
-        text = _plain(error.get("description")) if isinstance(error, dict) else _plain(error)
+        words = _named(error, _ERROR).get("text", "") if isinstance(error, dict) else _plain(error)
         expected = "what Slurm prints if nothing goes wrong"
-        problems.append(Problem(file, f"errors[{index}]", shown(text), expected))
+        problems.append(Problem(file, f"errors[{index}]", shown(words), expected))
     moment = _plain(data.get("last_update"))
     if moment.isdecimal() and int(moment):
         yield Record("Moment", {"Moment": moment}, file, problems)

@@ -132,7 +132,14 @@ def test_what_cannot_be_read_is_named(text: str, path: str, expected: str) -> No
     assert any(p.path == path and p.expected.startswith(expected) for p in found), found
 
 
-@pytest.mark.parametrize("error", ["out of reach", {"description": "out of reach", "source": "s"}])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "out of reach",
+        {"description": "out of reach", "source": "s"},
+        {"error": "out of reach", "errno": 1},
+    ],
+)
 def test_what_slurm_printed_instead_of_an_answer_is_no_empty_cluster(error: object) -> None:
     printed = {"meta": {}, "jobs": [], "errors": [error], "warnings": []}
     with pytest.raises(BadDataError, match=r"errors\[0\]: found \"out of reach\""):

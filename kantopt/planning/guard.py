@@ -69,9 +69,10 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     A step stays if all pods and nodes that it names are still the ones it means, if it breaks no
     rule after the steps that stay, and if all that its wave waits for stays or has been done. Three
     kinds of steps go and hold nothing up: those whose pods are no longer where they would be taken
-    from; evictions that nothing needs any more; and, unless the plan has goals, moves for which a
-    step waits that is cut, and which nothing needs any more. A stop-over whose pods do not go on is
-    an ordinary move.
+    from; evictions that nothing needs any more; and moves which nothing needs any more and for
+    which a step waits that is cut or, in a plan with goals, which were to leave a node, or a domain
+    that is to be empty, together with a step that is cut. A stop-over whose pods do not go on is an
+    ordinary move.
 
     Parameters
     ----------
@@ -100,8 +101,12 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     steps = steps_today(instance, plan, there)
     outline = outline_of(plan)
     prefix = longest_legal_prefix(instance, outline, steps)
-    if not plan.goals:  # what is not for others has its purpose still
-        prefix = without_needless(instance, outline, steps, prefix)
+    gains = any(goal.gain > 0 for goal in plan.goals)
+    while gains or not plan.goals:  # moves that gain nothing anyhow have their purpose still
+        left = {*_to_leave(instance, plan, prefix)}
+        before, prefix = prefix, without_needless(instance, outline, steps, prefix, left)
+        if not gains or prefix.causes.keys() == before.causes.keys():
+            break  # else what others were to gain together with moves that went is lost as well
     done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
     cut = tuple(_cut_steps(plan, prefix))
     today = canonical_digest(question.snapshot)
@@ -148,6 +153,16 @@ def _pending(question: Question, plan: Plan) -> Iterator[Job]:
         was_there = any(pod.uid for pod in pods) or (imported and bool(job.uid))
         if id(job) not in embedded or not was_there:
             yield job
+
+
+def _to_leave(instance: Instance, plan: Plan, prefix: LegalPrefix) -> Iterator[int]:
+    """Yield the nodes that pods of cut steps were to leave for the goals of a plan."""
+    index = {node.name: node.index for node in instance.nodes}
+    names = [(move.id, move.from_node) for move in plan.moves]
+    names += [(eviction.id, eviction.node) for eviction in plan.evictions]
+    for identity, name in names if plan.goals else ():
+        if identity in prefix.causes and name in index:
+            yield index[name]
 
 
 def _waiting(question: Question, instance: Instance) -> list[Job]:

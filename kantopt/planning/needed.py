@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.planning.prefix import LegalPrefix, Outline, Steps, legal_prefix
 from kantopt.problem.actions import Action, without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Metric
 from kantopt.verify.metrics import measure
 from kantopt.verify.waves.groups import apply
 
@@ -16,9 +17,16 @@ _CAUSE = ("needless", "no step that is left needs it, and objectives are no wors
 
 
 def without_needless(
-    instance: Instance, outline: Sequence[Outline], steps: Steps, prefix: LegalPrefix
+    instance: Instance,
+    outline: Sequence[Outline],
+    steps: Steps,
+    prefix: LegalPrefix,
+    left: Collection[int] = (),
 ) -> LegalPrefix:
     """Leave out moves for which a step that is cut waits, and which nothing that is left needs.
+
+    And moves off nodes that pods of cut steps were to leave: perhaps only together they were worth
+    anything, as where a node is to be empty.
 
     A move goes if all other steps are as legal without it, and the objectives, in their order, no
     worse. The last go first, for those before may have made room for them; of many moves several
@@ -30,23 +38,44 @@ def without_needless(
         As of :func:`kantopt.planning.prefix.longest_legal_prefix`.
     prefix
         What is left so far; the moves that go are cut from it.
+    left
+        Nodes that steps which are cut were to leave, where moves have goals of their own.
     """
-    return _Needed(instance, outline, steps, prefix).left([*_awaited(outline, prefix)][::-1])
+    moves = _doubtful(outline, prefix, _together(instance, left))
+    return _Needed(instance, outline, steps, prefix).left([*moves][::-1])
 
 
 _Moves = list[tuple[int, Action]]
 """Moves, each with the number of its wave."""
 
 
-def _awaited(outline: Sequence[Outline], prefix: LegalPrefix) -> Iterator[tuple[int, Action]]:
-    """Moves that are left, in waves that those of cut steps wait for, in the order of the plan."""
+def _together(instance: Instance, nodes: Collection[int]) -> set[int]:
+    """Some nodes, and those that share a domain with them that is to be empty."""
+    found = set(nodes)
+    for tier in tiers_of(instance):
+        if tier.metric is Metric.DOMAINS_IN_USE and tier.level is not None:
+            domain_of = instance.topology.domain_of[tier.level]
+            domains = {domain_of[n] for n in nodes} - {None}
+            found |= {n for n, domain in enumerate(domain_of) if domain in domains}
+    return found
+
+
+def _doubtful(
+    outline: Sequence[Outline], prefix: LegalPrefix, nodes: Collection[int]
+) -> Iterator[tuple[int, Action]]:
+    """Moves that are left, off some nodes or in waves that those of cut steps wait for.
+
+    In the order of the plan.
+    """
     awaited: set[int] = set()
     for number, after, ids in reversed(outline):
         if number in awaited or not prefix.causes.keys().isdisjoint(ids):
             awaited.update(after)
     for wave in prefix.waves:
-        if wave.id in awaited:
-            yield from ((wave.id, action) for action in wave.actions if action.kind == "move")
+        for action in wave.actions:
+            leaves = action.source is not None and action.source.node in nodes
+            if action.kind == "move" and (leaves or wave.id in awaited):
+                yield wave.id, action
 
 
 class _Needed:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from kantopt.clock import Deadline
 from kantopt.planning.actions import action_of
+from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.guard import guard
 from kantopt.planning.judge import judge_plan
+from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Wave, without_leftovers
 from kantopt.problem.tiers import tiers_of
@@ -19,18 +24,22 @@ from tests.planning.changed_clusters import GPU, Document, question_of
 from tests.planning.test_guard import cases, filled, guarded, placing_plan
 
 
-def test_moves_go_that_only_cut_steps_waited_for_unless_the_plan_has_goals() -> None:
+def test_moves_go_that_only_cut_steps_waited_for_or_that_gain_nothing_without_them() -> None:
     gone = 0
     for seed, number in cases():
         today, plan, rest = guarded(seed, number)
         needless = [step.id for step in rest.cut if step.rule == "needless"]
         gone += len(needless)
-        if plan.goals:
-            assert not needless
-            continue
         actions = {move.id: move for move in plan.moves}
         assert {*needless} <= actions.keys()
-        behind = awaited(plan, {step.id for step in rest.cut})
+        cut = {step.id for step in rest.cut}
+        behind = awaited(plan, cut)
+        if plan.goals and not any(goal.gain > 0 for goal in plan.goals):
+            assert not needless
+            continue
+        if plan.goals:
+            nodes = {move.from_node for move in plan.moves if move.id in cut}
+            behind |= {move.id for move in plan.moves if move.from_node in nodes}
         for move in (each for each in rest.plan.moves if each.id in behind):
             assert needed(today, rest.plan, move.id), (seed, number, move.id)
     assert gone >= 5
@@ -139,3 +148,26 @@ def test_a_job_that_waits_since_makes_another_plan_of_it_with_true_figures() -> 
     assert (rest.cut, rest.done) == ((), ())
     assert [left.job for left in rest.plan.unplaced] == ["default/newer"]
     assert not judge_plan(replace(today, plan=rest.plan), rest.plan, None, "plan").findings
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_a_move_goes_that_empties_a_node_only_with_one_that_is_cut(*, room: bool) -> None:
+    """Alone it gains nothing; where the other can be made still, both are."""
+    nodes = [{"name": n, "uid": f"uid-{n}", "allocatable": {GPU: 8}} for n in ("a", "b", "c")]
+    running = [{**filled(n, 6), "name": f"fills-{n}"} for n in ("b", "c")]
+    for name in ("one", "two"):
+        place = {"node": "a", "pods": [{"name": name, "uid": name}]}
+        podset = {"count": 1, "requests": {GPU: 2}, "assignments": [place]}
+        running.append({"name": name, "podSets": [podset]})
+    snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": running}
+    nobody: Document = {"kind": "JobList", "jobs": []}
+    before = question_of(snapshot, nobody)
+    wish = Wish(goals=("empty-nodes=+1",))
+    options = Options(engine="fast")
+    plan = defragment(before, asked(before, wish), options, Deadline.within(20.0)).plan
+    assert {move.to_node for move in plan.moves} == {"b", "c"}
+    new = {**filled("c", 1), "name": "new"}
+    today = question_of({**snapshot, "jobs": [*running, *([] if room else [new])]}, nobody)
+    rest = guard(today, plan, "plan")
+    assert len(rest.plan.moves) == 2 * room
+    assert sorted(step.rule for step in rest.cut) == ([] if room else ["capacity", "needless"])

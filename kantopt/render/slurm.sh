@@ -425,7 +425,9 @@ add_left() {
   where "$@"
   case $now in
     'done') ;;
-    to-do|leaving) left="$left $3" ;;
+    to-do|leaving)
+      left="$left $3"
+      case $state/$reason in PENDING/None|[!P]*) ;; *) left="$left ($reason)" ;; esac ;;
     *) stop "job $3 $now" ;;
   esac
 }

@@ -84,6 +84,21 @@ def test_what_a_job_asked_for_is_not_what_slurm_expects_to_give_it(
     assert sizes(slurm, waits) == before
 
 
+def test_what_slurm_says_of_a_job_that_does_not_start_is_told(slurm: Slurm) -> None:
+    stays = submit(slurm, "stays", 8)
+    slurm.await_state("RUNNING", stays)
+    waits = submit(slurm, "waits", 1)
+    slurm.wait(lambda: slurm.job(waits)["Reason"] == "Resources", lambda: slurm.run("squeue"))
+    plan = make_plan(
+        [job_of(slurm, waits, 1)], [[bind(f"a/{waits}", "n1", count=1)]], captured_at=None
+    )
+    done = follow(slurm, script_of(slurm, plan), "--wait", "5")
+    assert done.returncode == 1
+    assert re.search(rf"in vain for jobs {waits} \([A-Z]\w+[^)]*\) to run", done.stdout), (
+        done.stdout
+    )
+
+
 def sizes(slurm: Slurm, identity: str) -> tuple[str, ...]:
     """CPUs, tasks, least and most nodes of a job: who names none has a node for each task."""
     job = slurm.job(identity)

@@ -50,9 +50,14 @@ class Reading:
         return self._found(instance)[0]
 
     def came(self, instance: Instance) -> Placement:
-        """Return where they were, without those that came since and nobody chose a node for."""
+        """Return where they were, without those that came since and nobody chose a node for.
+
+        But with static ones: a node starts them by itself, whether there is room or not.
+        """
         podsets: list[dict[Spot, int]] = [dict(spots) for spots in instance.current.podsets]
         for job, role, podset in self.roles(instance):
+            if "static" in podset.stays:
+                continue
             for place in podset.assignments:
                 spot = Spot(instance.node_index[place.node], tuple(sorted(place.devices)))
                 new = sum(_key(job.namespace, pod) in self.pair.given for pod in place.pods)

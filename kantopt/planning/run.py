@@ -205,6 +205,11 @@ class Run:
             bring_closer(self, deadline.share(shares.REGROUP))
         from kantopt.search.cascade import evicts
 
+        if not self.small:  # by now it is known what the first judging worked out
+            again, placement = elapsed(), self.incumbent.placement
+            measure(self.instance, placement, self.tiers)
+            check(self.instance, placement)
+            self.judging = min(self.judging, elapsed() - again)
         self.reserve = min(self.reserve, self._ending(self.incumbent.placement))
         if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.

@@ -14,7 +14,7 @@ WRITING_PLAN = 0.06
 FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.0001, 0.0003
 """Pods that a small plan binds, evicts or moves; seconds for each more, and for each more of their
 jobs and of those that wait: in YAML, which takes 20 times as long as JSON."""
-NAMING_A_VICTIM, NAMING_VICTIMS = 0.02, 5.0
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.05, 10.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
 ENDING = 0.6
 """For order, names and writing, at most."""

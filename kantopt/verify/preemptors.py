@@ -23,6 +23,8 @@ MANY = 500
 """Nodes beyond which these are fewer, as each takes the longer the more nodes there are."""
 EACH = 12
 """The same for one job and one victim."""
+MOST_JUDGED = 5_000
+"""Times nodes: how often it is judged as a whole whether a victim would be back without a job."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
 _FAR = 1_000
@@ -68,7 +70,7 @@ class Preemptors:
         self.step = step
         self._elsewhere = Elsewhere(step)
         self._made_way = MadeWay(step)
-        self._tried = 0
+        self._tried = self._judged = 0
         self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
         self._rooms: dict[tuple[object, ...], int] = {}
         self._now: dict[int, bool] = {}
@@ -261,10 +263,13 @@ class Preemptors:
         self,
         bound: Changes,
         pods: list[tuple[int, Spot]],
-        undone: Sequence[tuple[int, Spot, int]] = (),
-        back: Pods | None = None,
+        undone: Sequence[tuple[int, Spot, int]],
+        back: Pods,
     ) -> bool:
         """Whether pods would find another place if some were not bound, and others back."""
+        if self._judged * len(self.step.instance.nodes) >= MOST_JUDGED:
+            return False
+        self._judged += 1
         changes = Counter[tuple[int, Spot]]()
         for s, spot, k in (*undone, *((s, spot, -k) for s, spot, k in bound)):
             changes[s, spot] += k
@@ -272,7 +277,7 @@ class Preemptors:
         step = Step(self.step.instance, self.step.before, without)
         step.loads = self.step.loads.between(self.step.after, without)
         fuller = self._elsewhere, {spot.node for (_, spot), k in changes.items() if k < 0}
-        return Elsewhere(step, fuller).place(pods, back or {}, EACH) is not None
+        return Elsewhere(step, fuller).place(pods, back, EACH) is not None
 
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""

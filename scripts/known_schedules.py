@@ -22,7 +22,7 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ def found(asked: argparse.Namespace) -> Iterator[Beside]:
             yield log_beside(f"{asked.file.name}, from job {begin}", size, part, kind, asked.faster)
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Print a line for each schedule; return 1 if a job starts at another time than is known."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -199,7 +199,7 @@ def main() -> int:
     log.add_argument("--jobs", type=int, default=500, help="of a part")
     log.add_argument("--windows", type=int, default=10, help="parts, one after the other")
     others = 0
-    for beside in found(parser.parse_args()):
+    for beside in found(parser.parse_args(words)):
         print(beside.line(), flush=True)
         others += beside.others
     return 1 if others else 0

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import csv
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from scripts.known_schedules import main
 from tests.simulate.backfill_reference import Asked, starts_on_hosts
 from tests.simulate.test_backfill import drawn, log_of
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTS = 8
-
-
-def asked(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "scripts/known_schedules.py", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def written(folder: Path, jobs: list[Asked], starts: list[int]) -> None:
@@ -48,27 +41,25 @@ def written(folder: Path, jobs: list[Asked], starts: list[int]) -> None:
 
 @pytest.mark.parametrize("kind", ["easy", "conservative"])
 def test_a_schedule_by_the_definitions_is_found_equal_and_a_changed_one_is_not(
-    tmp_path: Path, kind: Literal["easy", "conservative"]
+    tmp_path: Path, kind: Literal["easy", "conservative"], capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = drawn(random.Random(3), HOSTS, 40, 30, 2.0)
     starts = starts_on_hosts(HOSTS, jobs, kind)
     written(tmp_path / kind, jobs, starts)
-    ran = asked("batsim", str(tmp_path / kind))
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert "40 jobs,    0 start at another time" in ran.stdout
+    assert main(["batsim", str(tmp_path / kind)]) == 0
+    assert "40 jobs,    0 start at another time" in capsys.readouterr().out
     starts[7] += 1
     (tmp_path / "other").mkdir()
     written(tmp_path / "other" / kind, jobs, starts)
-    ran = asked("batsim", str(tmp_path / "other" / kind))
-    assert ran.returncode == 1
-    assert "40 jobs,    1 start at another time" in ran.stdout
+    assert main(["batsim", str(tmp_path / "other" / kind)]) == 1
+    assert "40 jobs,    1 start at another time" in capsys.readouterr().out
 
 
-def test_parts_of_a_log_start_as_the_reference_says(tmp_path: Path) -> None:
+def test_parts_of_a_log_start_as_the_reference_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "log.swf"
     log.write_text(log_of(HOSTS, drawn(random.Random(5), HOSTS, 50, 30, 2.0)))
-    ran = asked("log", str(log), "--jobs", "20", "--windows", "3")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert [line.split(" jobs, ")[0].split()[-1] for line in ran.stdout.splitlines()] == (
-        ["20", "20", "20", "20", "10", "10"]
-    )
+    assert main(["log", str(log), "--jobs", "20", "--windows", "3"]) == 0
+    parts = capsys.readouterr().out.splitlines()
+    assert [int(part.split(" jobs, ")[0].split()[-1]) for part in parts] == [20, 20, 20, 20, 10, 10]

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
+NAMING_A_JOB = 0.0001
+"""Seconds for each job of a question: whose rest is told, and by what the question is known."""
 FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.0001, 0.0003
 """Pods that a small plan binds, evicts or moves; seconds for each more, and for each more of their
 jobs and of those that wait: in YAML, which takes 20 times as long as JSON."""
-NAMING_A_VICTIM, NAMING_VICTIMS = 0.05, 10.0
-"""Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 1.0
+"""Seconds in which is found out for whom a victim goes, and many victims."""
 ENDING = 0.6
 """For order, names and writing, at most."""
 SAYING_WHY = 0.15

@@ -128,10 +128,11 @@ class Run:
             jobs |= {self.instance.podsets[step.podset].job for step in leaving}
             victims = sum(step.pods for step in leaving)
             pods = victims + sum(step.pods for step in steps.binds)
-        judgings = JUDGINGS + min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
-        writing = shares.WRITING_PLAN + shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
+        naming = min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
+        writing = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(self.instance.jobs)
+        writing += shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
         writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)
-        return judgings * self.judging + writing
+        return JUDGINGS * self.judging + naming + writing
 
     @property
     def looking_back(self) -> Deadline:
@@ -206,9 +207,8 @@ class Run:
         from kantopt.search.cascade import evicts
 
         if not self.small:  # by now it is known what the first judging worked out
-            again, placement = elapsed(), self.incumbent.placement
-            measure(self.instance, placement, self.tiers)
-            check(self.instance, placement)
+            again, found = elapsed(), self.incumbent.placement
+            _ = measure(self.instance, found, self.tiers), check(self.instance, found)
             self.judging = min(self.judging, elapsed() - again)
         self.reserve = min(self.reserve, self._ending(self.incumbent.placement))
         if evicts(self.instance, constructed):

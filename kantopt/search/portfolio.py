@@ -27,7 +27,7 @@ from kantopt.shares import LEFT_OUT, RECREATE, STRATEGIES
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_MOST_ROUNDS = 5
+_MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
 
@@ -106,23 +106,22 @@ def _left_out_first(
             return
         tiers = [tier for i, tier in enumerate(best.tiers) if best.values[i] > best.floor(i)]
         tiers = [tier for tier in tiers if tier.metric is Metric.UNPLACED and not tier.surplus]
-        left_out = {
-            j
-            for j in pending
-            if any(tier.concerns(jobs[j]) for tier in tiers)
-            and not any(map(best.placement.placed, jobs[j].podsets))
-        }
-        top = max((jobs[j].priority for j in left_out - asked), default=0)
-        squeaky = {j for j in left_out - asked if jobs[j].priority == top}
-        if not squeaky or squeaky.issuperset(j for j in pending if jobs[j].priority >= top):
-            return  # nobody came before them
+        placed = {j for j in pending if any(map(best.placement.placed, jobs[j].podsets))}
+        left_out = {j for j in pending if j not in placed | asked}
+        left_out = {j for j in left_out if any(tier.concerns(jobs[j]) for tier in tiers)}
+        if not left_out:
+            return
+        top = max(jobs[j].priority for j in left_out)
+        squeaky = {j for j in left_out if jobs[j].priority == top}
+        asked |= squeaky
+        if all(jobs[j].priority < top for j in placed):
+            continue  # nobody came before them
         come = first | squeaky
         for large in (False, True):
             if end.cuts() or (not end.deterministic and end.remaining() < took):
                 return
             if offer_constructed(best, end, strategy, seed=seed, largest_first=large, first=come):
                 first = come
-        asked.update(squeaky)
 
 
 def offer_constructed(

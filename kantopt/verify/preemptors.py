@@ -24,7 +24,7 @@ MANY = 500
 EACH = 12
 """The same for one job and one victim."""
 MOST_JUDGED = 5_000
-"""Times nodes: how often it is judged as a whole whether a victim would be back without a job."""
+"""Nodes times how often it is judged as a whole whether a victim would be back without a job."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
 _FAR = 1_000

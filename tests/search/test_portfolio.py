@@ -63,6 +63,20 @@ def test_a_gang_that_was_left_out_comes_before_more_important_jobs_that_fit_else
         assert sum(where(instance, best.placement, "gang").values()) == placed
 
 
+def test_a_more_important_job_without_any_place_keeps_no_gang_from_coming_first() -> None:
+    nodes = [node(name, cpu=9, rack=f"x/{name[0]}") for name in ("b0", "b1", "b2", "a0", "a1")]
+    nowhere = pods(count=5, cpu=5), pods(name="v", count=6, cpu=3)  # of the sums there is enough
+    jobs = [
+        job("nowhere", *nowhere, minCount=11, priority=20),
+        job("anywhere", pods(cpu=9), priority=9),
+        job("gang", pods(count=3, cpu=9), priority=5, topologyRequest={"required": "rack"}),
+    ]
+    instance = question(nodes, jobs)
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
+    assert sum(where(instance, best.placement, "gang").values()) == 3
+
+
 def test_nobody_comes_first_who_came_first_before(tried: list[tuple[Strategy, bool]]) -> None:
     jobs = [job("large", pods(cpu=16), priority=9), job("one", pods(cpu=1), priority=1)]
     instance = question([node("a", cpu=8), node("b", cpu=8)], jobs)

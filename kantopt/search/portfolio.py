@@ -72,8 +72,6 @@ def run_portfolio(
         if late:
             one_order = i == 0
             break
-    if tally.may(SQUEAKY_WHEEL):
-        _left_out_first(best, deadline.share(LEFT_OUT), made, took, seed=seed)
     trims = not strategies and _worth_trimming(instance, best.placement)
     if trims and tally.may(REVERSE_TRIM):
         # Seldom better, but then nobody can say that the usual way evicts less.
@@ -82,6 +80,8 @@ def run_portfolio(
             made = Strategy.REVERSE_TRIM
     if tally.may(EXCHANGE):
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
+    if tally.may(SQUEAKY_WHEEL):
+        _left_out_first(best, deadline.share(LEFT_OUT), made, took, seed=seed)
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)

@@ -96,28 +96,46 @@ class Towards:
         self._build()
 
     def _build(self) -> None:
-        instance, tiers = self._instance, self._tiers
-        self._apart = few_enough(instance)
-        self._relaxation = self._made()
-        self._guides: list[GangRelaxation] = [self._made()]
-        if self._apart:
-            self._guides.insert(0, GangRelaxation(instance, tiers))
-        for guide in self._guides:
-            add_reasons(guide)
+        self._apart = few_enough(self._instance)
         self._settled: Settled | None = None
         self._ways: Ways | None = None
         self._locks: tuple[int, ...] = ()
         """Values of the first tiers that the models are locked at."""
+        self._guides: list[GangRelaxation] = []
+        self._proof: GangRelaxation | None = None
+        self._write_guide(GangRelaxation)
 
-    def _made(self) -> GangRelaxation:
-        """Make a relaxation with the domains apart, or merged where there are too many."""
-        kind = DomainRelaxation if self._apart else GangRelaxation
-        return kind(self._instance, self._tiers)
+    def _write_guide(self, kind: type[GangRelaxation]) -> None:
+        guide = self._written(kind)
+        add_reasons(guide)
+        self._guides.append(guide)
+
+    def _written(self, kind: type[GangRelaxation]) -> GangRelaxation:
+        """Write down a relaxation, locked as those are that there are."""
+        model = kind(self._instance, self._tiers)
+        for i, value in enumerate(self._locks):
+            self._hold(model, i, value)
+        return model
+
+    @property
+    def _relaxation(self) -> GangRelaxation:
+        """What bounds are proved on: with the domains apart, or merged where there are too many.
+
+        It and its guide take far longer to write down than the guide without domains takes to
+        find who might be placed: so they are not before somebody needs them.
+        """
+        if self._proof is None:
+            kind = DomainRelaxation if self._apart else GangRelaxation
+            self._proof = self._written(kind)
+            if self._apart:
+                self._write_guide(kind)
+        return self._proof
 
     @property
     def _divided(self) -> tuple[DomainRelaxation, DomainRelaxation]:
         """The relaxation and the last guide, of which the domains are apart."""
-        relaxation, guide = self._relaxation, self._guides[-1]
+        relaxation = self._relaxation
+        guide = self._guides[-1]
         assert isinstance(relaxation, DomainRelaxation)
         assert isinstance(guide, DomainRelaxation)
         return relaxation, guide
@@ -138,49 +156,62 @@ class Towards:
                 return False
             if tier.metric in LATER and not self._apart:
                 return True
-            expr = expression(self._relaxation, tier)
-            if expr is None or isinstance(expr, int):
-                continue
-            guides = [(guide, expression(guide, tier)) for guide in self._guides]
             if self._open(i):
                 self._renew_bounds(i)
-            if tier.metric in LATER and self._open(i):
-                self._settle(i)
-                if tier.metric in CLOSENESS:
-                    self._pack(i)
-                else:
-                    self._count_moves(i)
-                if self._open(i):  # with so much settled it is mostly proof that is missing
-                    self._prove(i, expr)
-            for guide, its in guides:
-                if tier.metric in LATER and guide is not self._guides[-1]:
-                    continue
-                before: tuple[int, ...] = ()
-                while (
-                    tier.metric is Metric.UNPLACED
-                    and self._in_vain < IN_VAIN
-                    and self._open(i)
-                    and self._best().values[: i + 1] != before
-                ):
-                    before = self._best().values[: i + 1]
-                    self._towards(i, guide, its, spare=True)
-                if self._in_vain < IN_VAIN and self._open(i):
-                    self._towards(i, guide, its)
-            if tier.metric not in LATER and self._open(i):
-                self._prove(i, expr)
-                if self._in_vain >= IN_VAIN and self._open(i):
+            if tier.metric not in LATER:
+                self._search(i, self._guides[0])
+            if self._open(i):
+                self._look_closer(i)
+                if self._in_vain >= IN_VAIN and tier.metric not in LATER and self._open(i):
                     return True
-            for guide, its in guides:
-                if its is not None and not isinstance(its, int):
-                    guide.cp.add(its <= self._best().values[i])
-            self._relaxation.cp.add(expr <= self._best().values[i])
             self._lock(i + 1)
         return True
 
+    def _search(self, i: int, guide: GangRelaxation) -> None:
+        """Aim at the least of a tier while that brings something."""
+        before: tuple[int, ...] = ()
+        while (
+            self._tiers[i].metric is Metric.UNPLACED
+            and self._in_vain < IN_VAIN
+            and self._open(i)
+            and self._best().values[: i + 1] != before
+        ):
+            before = self._best().values[: i + 1]
+            self._towards(i, guide, spare=True)
+        if self._in_vain < IN_VAIN and self._open(i):
+            self._towards(i, guide)
+
+    def _look_closer(self, i: int) -> None:
+        """Prove a tier, and aim at what makes it less, where domains are apart if they can be."""
+        tier, relaxation = self._tiers[i], self._relaxation
+        expr = expression(relaxation, tier)
+        if expr is None or isinstance(expr, int):
+            return
+        if tier.metric in LATER:
+            self._settle(i)
+            if tier.metric in CLOSENESS:
+                self._pack(i)
+            else:
+                self._count_moves(i)
+            if self._open(i):  # with so much settled it is mostly proof that is missing
+                self._prove(i, expr)
+        if self._apart:
+            self._search(i, self._guides[-1])
+        if tier.metric not in LATER and self._open(i):
+            self._prove(i, expr)
+
     def _lock(self, tiers: int) -> None:
-        """Remember where so many tiers are locked, unless a plan above is known by now."""
+        """Lock the models at so many tiers, unless a plan above is known by now."""
         if self._locks_hold():
             self._locks = self._best().values[:tiers]
+            for model in (self._proof, *self._guides):
+                if model is not None:
+                    self._hold(model, tiers - 1, self._locks[-1])
+
+    def _hold(self, model: GangRelaxation, i: int, value: int) -> None:
+        expr = expression(model, self._tiers[i])
+        if expr is not None and not isinstance(expr, int):
+            model.cp.add(expr <= value)
 
     def _locks_hold(self) -> bool:
         pairs = zip(self._best().values, self._locks, strict=False)
@@ -237,10 +268,8 @@ class Towards:
         """Find out what plans this good above a tier have in common, and say it to the models."""
         if self._settled is None:
             merged = GangRelaxation(self._instance, self._tiers)
-            for tier, value in zip(self._tiers[:i], self._best().values, strict=False):
-                expr = expression(merged, tier)
-                if expr is not None and not isinstance(expr, int):
-                    merged.cp.add(expr <= value)
+            for above, value in enumerate(self._best().values[:i]):
+                self._hold(merged, above, value)
             deadline = self._budget.deadline
             until = deadline.share(PACK)
             self._settled = settle(merged, self._best().placement, until)
@@ -302,14 +331,13 @@ class Towards:
                 self._ways.rule_out(above, value)
         return self._ways
 
-    def _towards(
-        self, i: int, guide: GangRelaxation, expr: LinearExprT | None, *, spare: bool = False
-    ) -> None:
+    def _towards(self, i: int, guide: GangRelaxation, *, spare: bool = False) -> None:
         """Aim at the least of a tier, with as little disruption as that takes.
 
         With ``spare`` no more is evicted than now of what the tier counts and of more important
         pods: then the priority rule is easily kept.
         """
+        expr = expression(guide, self._tiers[i])
         if expr is None or isinstance(expr, int):
             return
         value = self._best().values[i]

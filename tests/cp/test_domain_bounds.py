@@ -216,3 +216,56 @@ def test_the_proof_of_where_things_are_aims_at_what_it_finds(
     class_of = {n: c for c, nodes in enumerate(aims[-1].classes) for n in nodes}
     (stays,) = (where for podsets, _, where in aims[-1].kinds if 0 in podsets)
     assert stays[class_of[0]] == 1
+
+
+def test_who_might_be_placed_is_aimed_at_before_domains_are_written_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = []
+    build = DomainRelaxation.__init__
+
+    def write(self: DomainRelaxation, *asked: Any) -> None:
+        written.append("domains")
+        build(self, *asked)
+
+    monkeypatch.setattr(DomainRelaxation, "__init__", write)
+    instance = question(RACKS, [job("g", pods(count=2, gpu=1), minCount=2)], objectives=BY_GPUS)
+    tiers = tiers_of(instance)
+    values = measure(instance, instance.current, tiers)
+
+    def aim(_: Aim) -> bool:
+        written.append("aim")
+        return False
+
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda _: 0,
+        bound=lambda *_: None,
+        aim=aim,
+        best=lambda: Best(instance.current, values),
+    ).run()
+    assert written[0] == "aim"
+    assert "domains" in written
+
+
+def test_a_tier_that_others_have_closed_meanwhile_is_not_aimed_at() -> None:
+    instance = question(RACKS, [job("g", pods(count=2, gpu=1), minCount=2)], objectives=BY_GPUS)
+    tiers, better = tiers_of(instance), placed(instance, g=["a0", "a1"])
+    best = [Best(instance.current, measure(instance, instance.current, tiers))]
+    assert any(best[0].values)
+
+    def aim(_: Aim) -> bool:
+        raise AssertionError("there is nothing to aim at")
+
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda i: best[0].values[i] if best[0].placement is better else 0,
+        bound=lambda *_: None,
+        aim=aim,
+        best=lambda: best[0],
+        hear=lambda: best.__setitem__(0, Best(better, measure(instance, better, tiers))),
+    ).run()

@@ -18,11 +18,13 @@ from kantopt.search.schedule import (
     FIRST,
     MOST_NODES,
     NEIGHBOURHOODS,
+    RELAXATION,
     SYMMETRY,
     known_techniques,
     search,
     techniques,
 )
+from kantopt.search.techniques.relaxation import relax
 from tests.oracle import best
 from tests.search.helpers import Told
 from tests.verify.world import job, node, pods, question
@@ -132,3 +134,23 @@ def test_a_few_nodes_come_before_counts_of_domains_while_it_is_open_who_is_place
     settled = told(FEW_NODES + 1, gang)
     search(settled.desk)
     assert hinders(settled.desk) == "it is proved who is placed"
+
+
+def test_tiers_below_an_open_one_wait_where_counts_of_domains_come_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beyond: list[bool] = []
+    monkeypatch.setattr(
+        "kantopt.search.techniques.relaxation.relaxed_bounds",
+        lambda *_, **how: beyond.append(how["beyond"]),
+    )
+    racks = [node(f"n{i}", cpu=1, rack=f"b/{i % 2}") for i in range(4)]
+    alone, gang = job("a", pods(cpu=1, minCount=0)), job("g", pods(count=3, cpu=1))
+    gang["topologyRequest"] = {"preferred": "rack"}
+    for waits, first in ((gang, False), (alone, True)):
+        desk = Told(question(racks, [waits], objectives=OBJECTIVES)).desk
+        for _ in range(2):
+            desk.begin(RELAXATION)
+            relax(desk, desk.budget.deadline)
+        assert beyond == [first, True]
+        beyond.clear()

@@ -29,6 +29,7 @@ def relaxed_bounds(
     deadline: Deadline,
     *,
     bound: Callable[[int, int], None],
+    beyond: bool = True,
 ) -> None:
     """Prove lower bounds of tiers whose values arithmetic does not prove.
 
@@ -44,6 +45,8 @@ def relaxed_bounds(
     bound
         Called with the index of a tier and its bound, in the order of the tiers, for bounds that
         are better than those of arithmetic.
+    beyond
+        Go on below a tier that stays open.
 
     Raises
     ------
@@ -82,6 +85,8 @@ def relaxed_bounds(
             relaxation.cp.add(expr <= values[i])
         if found > floors[i]:
             bound(i, min(found, values[i]))
+        if found < values[i] and not beyond:
+            return
 
 
 def _least(

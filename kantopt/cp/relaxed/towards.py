@@ -29,6 +29,8 @@ PROVE, AIM, CALM = 0.1, 0.4, 0.1
 """Shares of the time that is left: for a tier's bound, what to aim at, and the least disruption."""
 PACK, SURE = 0.3, 0.6
 """Shares for packing gangs into regions, and for a bound once it is settled who is placed."""
+LEAST = 0.5
+"""Seconds for one of them at least: with less a solver has hardly begun."""
 CLOSE = 0.3
 """Part of that where the gap is below 1 %."""
 IN_VAIN = 2
@@ -69,6 +71,8 @@ class Towards:
         Called with counts that would be better in a tier; says whether a legal plan came of them.
     best
         Returns the best plan so far.
+    hear
+        Takes what others have found meanwhile: then it is the best plan.
     renew
         Asks for quick bounds again: those of lower tiers depend on what was found above.
     renewed
@@ -85,12 +89,13 @@ class Towards:
         bound: Callable[[int, int], None],
         aim: Callable[[Aim], bool],
         best: Callable[[], Best],
+        hear: Callable[[], object] = lambda: None,
         renew: Callable[[], None] = lambda: None,
         renewed: tuple[int, ...] = (),
     ) -> None:
         self._instance, self._tiers, self._budget = instance, tiers, budget
         self._known, self._bound, self._aim, self._best = known, bound, aim, best
-        self._renew, self._renewed = renew, renewed
+        self._hear, self._renew, self._renewed = hear, renew, renewed
         self._in_vain = 0
         """Times in a row that nothing came of what was aimed at."""
         self._build()
@@ -188,6 +193,7 @@ class Towards:
         if expr is None or isinstance(expr, int):
             return
         if tier.metric in LATER:
+            self._locks = self._best().values[:i]  # what is settled is so of plans as good
             self._settle(i)
             if tier.metric in CLOSENESS:
                 self._pack(i)
@@ -218,6 +224,7 @@ class Towards:
         return all(value <= lock for value, lock in pairs)
 
     def _open(self, i: int) -> bool:
+        self._hear()  # here alone: a bound holds for plans as good as when its proof began
         wanting = self._known(i) < self._best().values[i]
         return wanting and self._locks_hold() and not self._budget.deadline.over()
 
@@ -232,9 +239,10 @@ class Towards:
         value = self._best().values[i]
         share *= 1 if value - self._known(i) > value // 100 else CLOSE
         left = self._budget.deadline.remaining()
+        seconds = max(share * left, min(left, LEAST))
         # One worker alone has no neighbourhoods and finds next to nothing here.
         workers, seed = max(2, self._budget.workers), self._budget.seed % 2**31
-        return solver_of(share * left, workers=workers, seed=seed)
+        return solver_of(seconds, workers=workers, seed=seed)
 
     def _copy(self, m: GangRelaxation, i: int) -> cp_model.CpModel:
         """Copy a model for a tier; that of moves is solved by what must leave for whole gangs."""

@@ -105,6 +105,8 @@ class _Run:
         self.tiers = best.tiers
         self.deadline = deadline
         self.news = news
+        self._heard: Placement | None = None
+        """What someone else has found and is not looked at yet."""
         self.rng = random.Random(seed)
         self.seed = seed
         self.iterations = 0
@@ -154,6 +156,20 @@ class _Run:
         self.vain = 0
         self.next_gathering = self.iterations
 
+    def _called(self) -> bool:
+        """Whether to leave what takes long, as the time is up or someone else has found more."""
+        if self._heard is None:
+            self._heard = self.news()
+        return self._heard is not None or self.over()
+
+    def _hear(self) -> bool:
+        """Go on from what someone else has found, if that is better; say whether it is."""
+        better, self._heard = self._heard or self.news(), None
+        if better is None or not self.best.adopt(better):
+            return False
+        self._adopt(better)
+        return True
+
     def _adopt(self, placement: Placement) -> None:
         """Go on from a placement that someone else has found.
 
@@ -184,6 +200,8 @@ class _Run:
             origins.append(now)
         small = packing.nodes * packing.count <= _SMALL_CELLS
         for turn in range(len(origins) + (RESTARTS if small else 0)):
+            if turn and self._hear():
+                return
             if turn and self.over():
                 break
             noise = 0.0 if turn < len(origins) else 0.1 + 0.4 * self.rng.random()
@@ -226,9 +244,7 @@ class _Run:
             if unjudged >= _JUDGED_EVERY:
                 unjudged = 0
                 self._judge()
-            better = self.news()
-            if better is not None and self.best.adopt(better):
-                self._adopt(better)
+            if self._hear():
                 packing = self.packing
                 since = unjudged = 0
             if not unjudged and self.best.done:
@@ -257,7 +273,7 @@ class _Run:
         if further:
             packing.load(self.kept)
         rng, over = self.rng, self.over
-        while not over() and (gather(packing, rng, over) or select(packing, rng, over)):
+        while not self._called() and (gather(packing, rng, over) or select(packing, rng, over)):
             pass
         better = False
         if packing.journal and self.evictions.hold():
@@ -280,7 +296,7 @@ class _Run:
         packing, looked = self.packing, self.packing.looked
         packing.load(self.kept)
         value = self.local
-        while not self.over() and packing.moved and packing.looked - looked < HOMECOMING:
+        while not self._called() and packing.moved and packing.looked - looked < HOMECOMING:
             before = packing.looked
             home = come_home(packing, self.rng, self.over)
             if not home and packing.looked == before:

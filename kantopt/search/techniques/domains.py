@@ -11,14 +11,14 @@ from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
-from kantopt.search.techniques.relaxation import relax
+from kantopt.search.techniques.relaxation import UNTIL_OPEN, relax
 
 
 def divided(desk: Desk, deadline: Deadline) -> None:
     """Work through the tiers with the nodes of each domain counted together.
 
-    Counts may be better than what can be made of them. Where nothing is, the fast path goes on from
-    the best plan so far: what was right above may have left out much below.
+    Counts may be better than what can be made of them. The fast path goes on from each new best
+    plan: what is right above may leave out much below.
     """
     if desk.incumbent.missing:
         return
@@ -33,7 +33,6 @@ def divided(desk: Desk, deadline: Deadline) -> None:
 
     def aim(counts: Aim) -> bool:
         nonlocal completed
-        before = desk.incumbent.placement
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
         legal = placement is not None and desk.judged(placement)
@@ -41,10 +40,11 @@ def divided(desk: Desk, deadline: Deadline) -> None:
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
-        if desk.incumbent.placement is before is not completed and desk.incumbent.leaves_out():
-            completed = before
+        best = desk.incumbent.placement
+        if best is not completed and desk.incumbent.leaves_out():
+            completed = best
             strategy = DEFAULT_PORTFOLIO[0]
-            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=before))
+            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=best))
         return legal
 
     towards = Towards(
@@ -55,7 +55,8 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         bound=bound,
         aim=aim,
         best=best,
+        hear=desk.refresh,
         renew=lambda: relax(desk, desk.budget.deadline),
-        renewed=desk.looked_at.get("relaxation", ()),
+        renewed=desk.looked_at.get(UNTIL_OPEN, ()),
     )
     towards.run()

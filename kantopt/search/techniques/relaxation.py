@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.bounds import relaxed_bounds
+from kantopt.cp.relaxed.domains import worth_dividing
 from kantopt.search.cutting import cutting_bounds
 from kantopt.search.engine.desk import Desk
 
+UNTIL_OPEN = "relaxation, to the first tier that stays open"
+
 
 def relax(desk: Desk, until: Deadline) -> None:
-    """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most."""
+    """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most.
+
+    Where counts of domains come next the tiers below one that stays open wait until that is done:
+    it finds better plans, for which they would have to be proved anew.
+    """
     desk.tell_arithmetic()
-    locks = desk.looked_at["relaxation"] = desk.incumbent.values
+    locks = desk.looked_at[UNTIL_OPEN] = desk.incumbent.values
+    beyond = desk.before("relaxation") > 0 or not worth_dividing(desk.instance, desk.tiers)
+    if beyond:
+        desk.looked_at["relaxation"] = locks
 
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
-    relaxed_bounds(desk.instance, desk.tiers, locks, until, bound=bound)
+    relaxed_bounds(desk.instance, desk.tiers, locks, until, bound=bound, beyond=beyond)
 
 
 def cut(desk: Desk, until: Deadline) -> None:

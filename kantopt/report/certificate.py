@@ -8,7 +8,8 @@ from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
-from kantopt.report.terminal import plan_blocks, standing_line
+from kantopt.report.standing import standing_line
+from kantopt.report.terminal import plan_blocks
 from kantopt.report.units import tier_label, tier_number
 from kantopt.schema.actions import disturbed
 from kantopt.schema.certificate import Certificate, CertifiedTier, CounterExample

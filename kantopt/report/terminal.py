@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kantopt.report.actions import actions_table, wide_actions_table
@@ -15,10 +15,11 @@ from kantopt.report.headline import headline, quality
 from kantopt.report.overview import overview
 from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
+from kantopt.report.standing import standing_blocks
 from kantopt.report.units import duration, size_bytes, tier_label, tier_number
 from kantopt.schema.actions import actions_of
 from kantopt.schema.hints import listed, plural
-from kantopt.schema.plan import Eviction, Plan, Standing, Tier, Unplaced
+from kantopt.schema.plan import Eviction, Plan, Tier, Unplaced
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 
@@ -297,36 +298,8 @@ def pending_table(
 
 _SHORT_OF = re.compile(r"(; |, )short of \d+( pods?)?$")
 """How reasons of one job to wait end."""
-_STANDING = 3
-"""Violations that stood before of which more than the number is said."""
 _CUT_SHORT = ("interrupted", "the time limit")
 """How warnings begin that say what ended the search."""
-
-
-def standing_blocks(items: Sequence[Standing], *, wide: bool) -> Iterator[Block]:
-    """Say what was wrong before: all of it if wide or little, else how much by rule, and where."""
-    if not items:
-        return
-    title = "WRONG BEFORE, and not made worse"
-    if not wide:
-        subjects = listed(list(dict.fromkeys(item.subject for item in items)), _STANDING)
-        counted = f"{by_rule(items)} (-o wide lists them): {subjects}"
-        few = len(items) <= _STANDING
-        yield Listing(title, tuple(map(standing_line, items)) if few else (counted,))
-        return
-    rows = tuple((item.rule, item.subject, item.message) for item in items)
-    yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
-
-
-def standing_line(item: Standing) -> str:
-    """Write a violation as ``rule: subject: amount of limit``."""
-    return f"{item.rule}: {item.subject}: {item.message}"
-
-
-def by_rule(items: Iterable[Standing]) -> str:
-    """Count violations by rule."""
-    counts = Counter(item.rule for item in items)
-    return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items()))
 
 
 def _schedule(plan: Plan, wide: bool) -> Iterator[Block]:

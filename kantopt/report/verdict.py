@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, in_lines
 from kantopt.report.brief import MOST
-from kantopt.report.terminal import by_rule, standing_blocks, standing_line
+from kantopt.report.standing import (
+    NOT_TODAY,
+    by_rule,
+    standing_blocks,
+    standing_line,
+    told_apart,
+)
 from kantopt.schema.hints import plural
 from kantopt.schema.plan import Standing
 from kantopt.schema.reports import Verdict
@@ -21,7 +27,10 @@ def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:
         title = "EVICTED WITHOUT NEED, though legal"
         blocks.append(_listing(title, verdict.could_be_spared, _spared, "warn", wide=wide))
     if verdict.pre_existing and verdict.judged == "snapshot":
-        blocks.append(_listing("", verdict.pre_existing, standing_line, wide=wide))
+        wrong, lasting = told_apart(verdict.pre_existing)
+        for title, items in (("", wrong), (NOT_TODAY, lasting)):
+            if items:
+                blocks.append(_listing(title, items, standing_line, wide=wide))
     elif verdict.pre_existing:
         blocks += standing_blocks(verdict.pre_existing, wide=wide)
     if verdict.unchecked:
@@ -83,7 +92,8 @@ def _headline(verdict: Verdict) -> Paragraph:
             "all its figures and bounds by arithmetic hold."
         )
         return Paragraph(text, "good")
-    if verdict.pre_existing:
-        count = plural(len(verdict.pre_existing), "violation")
+    wrong, _ = told_apart(verdict.pre_existing)
+    if wrong:
+        count = plural(len(wrong), "violation")
         return Paragraph(f"SOUND, with {count} as it stands:", "warn")
     return Paragraph("SOUND: no rule is broken as it stands.", "good")

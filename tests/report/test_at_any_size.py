@@ -262,14 +262,25 @@ def test_a_verdict_on_a_cluster_with_much_that_is_wrong_fits_a_screen() -> None:
     for verdict in (judged("plan", **same), judged("snapshot", pre_existing=wrong)):
         lines = render(verdict_blocks(verdict), Screen()).splitlines()
         assert len(lines) <= LINES
-        assert "  and 90 more: capacity 40, eligibility 50 (-o wide lists all)" in lines
+        together = "  and 90 more: capacity 40, eligibility 50 (-o wide lists all)"
+        apart = "  and 40 more: eligibility 40 (-o wide lists all)"
+        assert (together if verdict.findings else apart) in lines
         wide = render(verdict_blocks(verdict, wide=True), Screen()).splitlines()
         assert len(wide) > 100
     counted = render(verdict_blocks(judged("plan", pre_existing=wrong)), Screen())
-    said = (
-        "  capacity 50, eligibility 50 (-o wide lists them): node n0, node n1, node n2 and 47 more"
-    )
-    assert said in counted
+    for rule in ("capacity", "eligibility"):
+        said = f"  {rule} 50 (-o wide lists them): node n0, node n1, node n2 and 47 more"
+        assert said in counted
+
+
+def test_a_snapshot_is_sound_though_pods_run_where_they_would_not_be_placed_today() -> None:
+    tainted = Standing(rule="eligibility", subject="job a/b pod set main", message="(taint)")
+    full = Standing(rule="capacity", subject="node n", message="9 of 8 gpu")
+    told = render(verdict_blocks(judged("snapshot", pre_existing=(tainted,))), Screen())
+    assert told.startswith("SOUND: no rule is broken as it stands.")
+    assert "which is no fault of what runs\n  eligibility: job a/b pod set main: (taint)" in told
+    told = render(verdict_blocks(judged("snapshot", pre_existing=(tainted, full))), Screen())
+    assert told.startswith("SOUND, with 1 violation as it stands:")
 
 
 @pytest.mark.parametrize(("jobs", "rows"), [(11, 11), (12, 10)])

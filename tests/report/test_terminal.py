@@ -232,6 +232,21 @@ def test_warnings_and_what_was_wrong_before() -> None:
     assert "  capacity 4 (-o wide lists them): node n1\n" in shown(plan)
 
 
+def test_what_only_arrivals_are_asked_for_is_not_called_wrong_of_pods_that_run() -> None:
+    """Taints and affinity are looked at while a pod is placed; a full node is too full anyway."""
+    standing = [
+        {"rule": "eligibility", "subject": "job a/b pod set main", "message": "on node n (taint)"},
+        {"rule": "capacity", "subject": "node m", "message": "9 of 8 gpu"},
+    ]
+    told = shown(plan_of(preExisting=standing))
+    wrong, _, today = told.partition(
+        "\nWOULD NOT BE PLACED SO TODAY, which is no fault of what runs\n"
+    )
+    assert "WRONG BEFORE, and not made worse\n  capacity: node m" in wrong
+    assert today.startswith("  eligibility: job a/b pod set main: on node n (taint)")
+    assert "WRONG" not in shown(plan_of(preExisting=standing[:1]))
+
+
 def test_who_is_evicted_is_said_to_wait_again() -> None:
     """Such pods were running, so that they are not among those that stay pending."""
     gone = [

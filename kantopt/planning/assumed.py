@@ -72,6 +72,10 @@ def _between(history: History) -> Iterator[str]:
             f"when the room of {pods} that did not run on came free: better plans have it from the "
             "beginning"
         )
+    if added := len(history.nodes_added):
+        nodes = plural(added, "node")
+        it = "it" if added == 1 else "them"
+        yield f"when {nodes} came: better plans have {it} from the beginning"
     unknown = sum(fate.became in ("unknown", "disrupted") for fate in history.gone)
     if unknown:
         yield f"who disrupted {plural(unknown, 'pod')}: nothing is judged of that"

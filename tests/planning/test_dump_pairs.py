@@ -119,6 +119,13 @@ def test_certificates_of_what_happened_hold_when_they_are_checked(seed: int) -> 
     assert certificate.verdict != "ILLEGAL"
 
 
+def test_that_better_plans_have_new_nodes_from_the_beginning_is_assumed() -> None:
+    """A victim that is spared by a node which came after it went was spared by nobody's fault."""
+    (case,) = (case for case in HISTORIES if case.name.startswith("a node was added, a pending"))
+    said = "when 1 node came: better plans have it from the beginning"
+    assert said in certified(case).assumed.left_out
+
+
 def test_a_pod_made_anew_under_its_name_is_the_one_that_its_owner_has_since() -> None:
     """Of a StatefulSet all pods are new; each stands for the one that was called so."""
     sets = [pod(f"db-{i}", on="a", owner="StatefulSet/db") for i in range(2)]

@@ -5,6 +5,7 @@ Kueue looks at the queue that a Job names, not at its pods; what was submitted o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
@@ -166,6 +167,8 @@ class Admitted:
 
     count: int
     flavors: tuple[str, ...] = ()
+    ended: int = 0
+    """Pods that have ended and given back their part, which ``count`` is without."""
 
 
 def admitted(workload: View) -> dict[str, Admitted]:
@@ -188,8 +191,43 @@ def admitted(workload: View) -> dict[str, Admitted]:
         count = None if own is None else own.integer("count", 0)
         flavors = () if own is None else tuple(sorted({*own.words("flavors").values()}))
         most = asked if count is None else count
-        found[name] = Admitted(max(0, most - ended.get(name, 0)), flavors)
+        done = ended.get(name, 0)
+        found[name] = Admitted(max(0, most - done), flavors, min(done, most))
     return found
+
+
+class JobPods:
+    """Counts the pods that Jobs have, to tell how many they are yet to make.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._there, self._succeeded = Counter[str](), Counter[str]()
+        for view in objects.of("", "Pod"):
+            phase = view.at("status").text("phase")
+            if phase != "Failed":  # a Job makes another one for it
+                counted = self._succeeded if phase == "Succeeded" else self._there
+                counted.update(owners_of(view))
+
+    def lacking(self, workload: View, given: dict[str, Admitted]) -> int:
+        """Return how many pods a Job that Kueue has admitted is yet to make, if that is known.
+
+        It is of a Job that owns its pods itself and has one kind of them. Pods that terminate are
+        there: which of them come again, and when, is not known.
+        """
+        owners = [*workload.at("metadata").list("ownerReferences")]
+        elsewhere = workload.at("status").text("clusterName")
+        if elsewhere or len(owners) != 1 or owners[0].text("kind") != "Job" or len(given) != 1:
+            return 0
+        (own,), uid = given.values(), owners[0].text("uid")
+        if not self._there[uid]:  # pods name their Workload, and another owner
+            return 0
+        ended = max(own.ended, self._succeeded[uid])
+        return max(0, own.count + own.ended - ended - self._there[uid])
 
 
 def has_finished(workload: View) -> bool:

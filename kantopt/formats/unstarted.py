@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kantopt.formats.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.gangs import PODSET, Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.kubernetes_nodes import bounded
 from kantopt.formats.kueue_workloads import (
     BETWEEN,
+    JobPods,
     admitted,
     has_finished,
     into_domains,
@@ -49,6 +50,9 @@ def _workloads(
     objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
 ) -> Iterator[Member]:
     """Kueue's Workloads that wait for admission, suspended jobs, or have none of their pods yet."""
+    workloads = [*objects.of(Dialect.KUEUE, "Workload")]
+    if not workloads:
+        return
     # Pods that terminate are of a Workload that waits again, but hold what it was admitted for.
     staying = [pod for pod in pods if not pod.terminating]
     groups = {(ref.namespace, ref.name) for ref in map(gang_of, staying) if ref is not None}
@@ -56,7 +60,8 @@ def _workloads(
     going = (gang_of(pod) for pod in pods if pod.terminating)
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
-    for view in objects.of(Dialect.KUEUE, "Workload"):
+    job_pods = JobPods(objects)
+    for view in workloads:
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = view.key
         uids = {*owners_of(view)}
@@ -64,12 +69,13 @@ def _workloads(
             {*uids, metadata.text("uid")} - {""}
         )
         stopped = spec.raw.get("active") is False
-        if has_finished(view) or has_pods:
-            continue
         given = admitted(view) if "admission" in status else {}
-        if given and (namespace, name) in leaving:
+        lacking = job_pods.lacking(view, given) if has_pods and not stopped else 0
+        if has_finished(view) or (has_pods and not lacking):
             continue
-        if given and may_run_unseen(view, between):
+        if given and not has_pods and (namespace, name) in leaving:
+            continue
+        if given and not has_pods and may_run_unseen(view, between):
             text = "Workloads that hold quota and whose pods are not found here: it counts as free"
             notes.add(text, f"{namespace}/{name}")
             continue
@@ -82,14 +88,19 @@ def _workloads(
         labels = {QUEUE_NAME: queue} if queue else {}
         if given:
             text = "Workloads that hold their quota and have none of their pods yet"
+            if has_pods:
+                text = "Workloads that hold the quota of pods that are not there, or not again yet"
             notes.add(f"{text}: these are planned for", f"{namespace}/{name}")
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
+            if has_pods:  # those that are there bear it, and what not all do is left out
+                labels = {**labels, PODSET: ref.role}
             own = given.get(ref.role)
-            count = item.integer("count", 0) if own is None else own.count
+            count = item.integer("count", 0) if own is None else lacking or own.count
             for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
                 flavors = () if own is None else own.flavors
                 pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
+                pod = replace(pod, kueue_workload=name) if has_pods else pod
                 if given:
                     pod = into_domains(pod, view, ref.role)
                 yield replace(made, pod=pod)

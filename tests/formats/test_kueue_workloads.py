@@ -224,7 +224,8 @@ def test_who_waits_for_kueue_evicts_nobody_where_its_queue_preempts_nobody(
 
 def test_a_job_whose_pods_wait_though_it_is_admitted_holds_its_quota() -> None:
     pods = [pod("p0", on="a", owner="Job/train"), pod("p1", owner="Job/train")]
-    others = [pod("q0", on="a", owner="Job/runs"), *(pod(r, owner="Job/asks") for r in "rs")]
+    others = [pod(q, on="a", owner="Job/runs") for q in ("q0", "q1")]
+    others += [pod(r, owner="Job/asks") for r in "rs"]
     kept = {"w": "Job/train", "v": "Job/runs"}
     admitted = [workload(name, owner, ADMITTED) for name, owner in kept.items()]
     found = read(*queues(), *admitted, workload("u", "Job/asks"), *pods, *others)
@@ -328,3 +329,34 @@ def test_other_gates_hold_a_pod_that_kueue_has_placed() -> None:
     runs = pod("p1", on="b", owner="Job/train")
     found = read(*queues(), *RACKS, workload("w", "Job/train", placed(**ONE)), held, runs)
     assert found.held_back == {"default/w": 1}
+
+
+@pytest.mark.parametrize(
+    ("phases", "reclaimed", "lacking"),
+    [
+        (["Running", "Running"], 0, 0),
+        (["Running"], 0, 1),
+        (["Running", "Failed"], 0, 1),
+        (["Running", "Succeeded"], 0, 0),
+        (["Running", "Succeeded"], 1, 0),
+        (["Running"], 1, 0),
+        (["Running", "Pending"], 0, 0),
+    ],
+)
+def test_pods_that_a_job_is_yet_to_make_hold_the_quota_that_it_was_given(
+    phases: list[str], reclaimed: int, lacking: int
+) -> None:
+    pods = [
+        pod(f"p{i}", on="" if phase == "Pending" else "a", owner="Job/train")
+        for i, phase in enumerate(phases)
+    ]
+    for made, phase in zip(pods, phases, strict=True):
+        made["status"] |= {"phase": phase}
+    status = {**ADMITTED, "reclaimablePods": [{"name": "main", "count": reclaimed}]}
+    found = read(*queues(), workload("w", "Job/train", status), *pods)
+    (running,) = found.snapshot.jobs
+    bound = sum(phase in ("Running", "Pending") for phase in phases)
+    assert sum(role.count for role in running.pod_sets) == bound + lacking
+    assert running.quota_reserved is bool(lacking or "Pending" in phases)
+    told = any("pods that are not there, or not again yet" in note for note in found.notes)
+    assert told is bool(lacking)

@@ -45,6 +45,7 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
         left += f"; {which} {'is' if missed == 1 else 'are'} missed"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield from _disturbs(plan)
+    yield from _nominated(plan)
     yield quality(plan)
     yield from losses_line(plan)
     snapshot = plan.metadata.snapshot
@@ -76,6 +77,18 @@ def _disturbs(plan: Plan) -> Iterator[Paragraph]:
     yield Paragraph(f"{text} ({share}): --max-moves and --max-evictions limit that.", "warn")
 
 
+def _nominated(plan: Plan) -> Iterator[Paragraph]:
+    """Say that pods which count as evicted do not run: others take the room kept for them."""
+    waiting = {
+        (job.full_name, role.name) for job in plan.jobs for role in job.pod_sets if role.nominated
+    }
+    pods = sum(item.count for item in plan.evictions if (item.job, item.pod_set) in waiting)
+    if pods:
+        do = "does not run: it is nominated, and loses" if pods == 1 else _THEY_LOSE
+        yield Paragraph(f"Of the evicted {pods} {do} only the room that is kept.")
+
+
+_THEY_LOSE = "do not run: they are nominated, and lose"
 _MUCH, _SHARE = 20, 0.1
 """From how many pods on, and from which share of those that run, a plan disturbs much."""
 

@@ -232,6 +232,24 @@ def test_warnings_and_what_was_wrong_before() -> None:
     assert "  capacity 4 (-o wide lists them): node n1\n" in shown(plan)
 
 
+@pytest.mark.parametrize(
+    ("nominated", "said"),
+    [
+        (True, "Of the evicted 2 do not run: they are nominated, and lose only the room"),
+        (False, ""),
+    ],
+)
+def test_of_victims_that_are_only_nominated_it_is_said_that_they_do_not_run(
+    nominated: bool, said: str
+) -> None:
+    role = {"name": "main", "count": 2, "nominated": nominated}
+    victim = {"name": "p", "namespace": "a", "podSets": [role]}
+    gone = {"id": "e1", "job": "a/p", "podSet": "main", "priority": 1, "node": "n", "count": 2}
+    told = shown(plan_of(jobs=[victim], evictions=[gone], waves=[{"id": 1, "actions": ["e1"]}]))
+    assert ("Of the evicted" in told) is nominated
+    assert said in told
+
+
 def test_what_only_arrivals_are_asked_for_is_not_called_wrong_of_pods_that_run() -> None:
     """Taints and affinity are looked at while a pod is placed; a full node is too full anyway."""
     standing = [

@@ -16,7 +16,12 @@ def is_thing(resource: str) -> bool:
     It stands for a thing that pods use, like a host port, or for a resource on some nodes only, of
     which there is a quota.
     """
-    return resource.startswith(_PORT) or " [" in resource
+    return is_port(resource) or " [" in resource
+
+
+def is_port(resource: str) -> bool:
+    """Whether a resource of a question stands for a host port."""
+    return resource.startswith(_PORT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kantopt.problem.uses import is_port
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base, gpu_milli
 from kantopt.search.shapes import Ints, Mask
@@ -80,8 +81,7 @@ class Causes:
             limit = int(self.state.capacity[r, n])
             wanted = limit - int(self.state.free[r, n]) + amount
             if resource == self.room_cause[n]:
-                limits = f"{from_base(resource, wanted)} of {from_base(resource, limit)}"
-                return f"node {name} would need {limits} {resource}"
+                return _short_of(name, resource, wanted, limit)
         return f"node {name}: {self._devices_on(n)}"
 
     def _fullest(self) -> str:
@@ -94,10 +94,8 @@ class Causes:
                 free, limit = int(self.state.free[r, n]), int(self.state.capacity[r, n])
                 if wanted > free:
                     resource = self.state.instance.resources[r]
-                    used = from_base(resource, limit - free + wanted)
                     name = self.state.instance.nodes[n].name
-                    limits = f"{used} of {from_base(resource, limit)}"
-                    return f"node {name} would need {limits} {resource}"
+                    return _short_of(name, resource, limit - free + wanted, limit)
         return ""
 
     def _devices_on(self, n: int) -> str:
@@ -116,3 +114,11 @@ class Causes:
                 having = f" with {share} free" if share else ""
                 return f"{int(able.sum())} of {need.count} {asked.device_class} devices{having}"
         return "no room"
+
+
+def _short_of(node: str, resource: str, wanted: int, limit: int) -> str:
+    """Say how much a node would need of a resource; how a port is counted is nobody's business."""
+    if is_port(resource):
+        return f"node {node} has {resource} once"
+    amounts = f"{from_base(resource, wanted)} of {from_base(resource, limit)}"
+    return f"node {node} would need {amounts} {resource}"

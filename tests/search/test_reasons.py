@@ -69,6 +69,20 @@ def test_the_room_that_there_is_now() -> None:
     )
 
 
+def test_of_a_host_port_no_amounts_are_told() -> None:
+    """Addresses are counted as shares of it: 4 of 2 of a port would tell nobody anything."""
+
+    def using(*addresses: str, **more: Any) -> dict[str, Any]:
+        ports = [{"hostPort": 80, "hostIP": address} for address in addresses]
+        return pods(hostPorts=ports, **more)
+
+    running = [job(f"r{i}", using(f"10.0.0.{i}", on=["a"])) for i in range(2)]
+    assert why(question([node("a")], [*running, job("j", using(""))])) == (
+        "capacity",
+        "0 of 1 nodes fit: 1 host port TCP/80; node a has host port TCP/80 once; short of 1 pod",
+    )
+
+
 def test_natural_units_are_printed() -> None:
     nodes = [{"name": "a", "allocatable": {"cpu": "1500m", "memory": "4Gi"}}]
     running = {"name": "main", "count": 1, "requests": {"memory": "3Gi"}}

@@ -37,6 +37,18 @@ class Request:
     """Whether it tolerates any taint."""
     whole: bool = False
     """Whether it is for all devices of a node that it accepts (``allocationMode: All``)."""
+    instead: tuple[Request, ...] = ()
+    """What it accepts as well, each by its own class and expressions (``firstAvailable``)."""
+
+    @property
+    def alternatives(self) -> tuple[Request, ...]:
+        """All that it accepts, one by one."""
+        return (replace(self, instead=()), *self.instead)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it accepts just what its class does."""
+        return not (self.selectors or self.instead)
 
 
 class Alike(NamedTuple):
@@ -98,13 +110,14 @@ class DeviceClasses:
         return Asked(counts, alike)
 
     def _devices(self, item: View, body: View) -> tuple[Request, int]:
+        if item.raw.get("firstAvailable"):
+            return self._first_available(item), 1
         name, mode = body.text("deviceClassName"), body.text("allocationMode") or "ExactCount"
         count = 1 if "count" not in body else body.integer("count", 1, 2**63 - 1)
         if body.flag("adminAccess"):
             raise UnreadError("adminAccess")
-        for field in ("firstAvailable", "capacity"):
-            if item.raw.get(field) or body.raw.get(field):
-                raise UnreadError(field)
+        if item.raw.get("capacity") or body.raw.get("capacity"):
+            raise UnreadError("capacity")
         whole = mode == "All"
         known = self._classes.get(name)
         if (
@@ -118,6 +131,20 @@ class DeviceClasses:
             raise UnreadError(_LATER)
         tolerant = bool(body.raw.get("tolerations"))
         return Request(name, _selectors(body), tolerant, whole), 1 if whole else count
+
+    def _first_available(self, item: View) -> Request:
+        """Read alternatives for one device each: it suits if any of them accepts it.
+
+        kube-scheduler tries all of them on a node, so which comes first decides which device it is,
+        not whether there is one.
+        """
+        if _others(item, {"name", "firstAvailable"}):
+            raise UnreadError(_LATER)
+        found = [self._devices(each, each) for each in item.list("firstAvailable")]
+        if any(count > 1 or request.whole for request, count in found):
+            raise UnreadError("firstAvailable of several devices")
+        first, *rest = dict.fromkeys(request for request, _ in found)
+        return replace(first, instead=tuple(rest))
 
 
 def _constrained(
@@ -138,6 +165,8 @@ def _constrained(
             request, count = requests[each]
             if request.whole:
                 raise UnreadError("a constraint on allocationMode All")
+            if request.instead:
+                raise UnreadError("a constraint on firstAvailable")
             requests[each] = replace(request, selectors=(*request.selectors, has)), count
     for attribute, names in groups:
         if sum(requests[each][1] for each in names) > 1:

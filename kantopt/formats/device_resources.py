@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kantopt.formats.cel import Selector
 from kantopt.formats.cel_values import CelError, Unread
@@ -37,11 +37,14 @@ def accepted(
     steps = _MOST_STEPS
     for request in sorted(requests):
         try:
-            selectors = [Selector(text) for text in reader.expressions(request)]
-            steps -= len(devices) * (1 + sum(selector.size for selector in selectors))
-            if steps < 0:
-                raise UnreadError("selectors, of which there are too many")
-            found[request] = _members(request, selectors, devices)
+            members = set[DeviceId]()
+            for each in request.alternatives:
+                selectors = [Selector(text) for text in reader.expressions(each)]
+                steps -= len(devices) * (1 + sum(selector.size for selector in selectors))
+                if steps < 0:
+                    raise UnreadError("selectors, of which there are too many")
+                members |= _members(each, selectors, devices)
+            found[request] = frozenset(members)
         except CelError as error:
             unread[request] = f"a selector ({_shortened([str(error)])})"
         except UnreadError as error:
@@ -150,7 +153,7 @@ class DeviceResources:
             for group in set(groups.values())
         }
         self.where = {
-            request: f"{label}, where {_shortened(request.selectors)}"
+            request: f"{label}, where {_where(request)}"
             for found in kinds
             for request in found
             if "#" in (label := _label(found, labels))
@@ -162,19 +165,40 @@ class DeviceResources:
 def _labels(requests: Iterable[Request]) -> dict[Request, str]:
     """Name requests: as their class, with a digest of their own selectors if they have any."""
     digests = {
-        request: hashlib.sha256("\0".join(request.selectors).encode()).hexdigest()
+        request: hashlib.sha256("\0".join(_told(request)).encode()).hexdigest()
         for request in requests
-        if request.selectors
+        if not request.plain
     }
     length = 6
     while len({digest[:length] for digest in digests.values()}) < len(set(digests.values())):
         length += 2
     return {
-        request: f"{request.device_class}#{digests[request][:length]}"
-        if request.selectors
-        else request.device_class
+        request: request.device_class
+        if request.plain
+        else f"{request.device_class}#{digests[request][:length]}"
         for request in requests
     }
+
+
+def _told(request: Request) -> Iterator[str]:
+    """Yield what a request says beside its class."""
+    yield from request.selectors
+    for each in request.instead:
+        yield each.device_class
+        yield from each.selectors
+
+
+def _where(request: Request) -> str:
+    """Say which devices suit a request that its class does not explain."""
+    if not request.instead:
+        return _shortened(request.selectors)
+    parts = [
+        f"{each.device_class}: {_shortened(each.selectors)}"
+        if each.selectors
+        else each.device_class
+        for each in request.alternatives
+    ]
+    return _shortened([" or ".join(parts)])
 
 
 def _name(
@@ -194,7 +218,7 @@ def _name(
 
 def _label(requests: Sequence[Request], labels: Mapping[Request, str]) -> str:
     """Name a kind: as all classes that have just its devices, or as one of its requests."""
-    plain = sorted({labels[request] for request in requests if not request.selectors})
+    plain = sorted({labels[request] for request in requests if request.plain})
     return "|".join(plain) or min(labels[request] for request in requests)
 
 

@@ -298,3 +298,23 @@ def test_a_constraint_is_on_the_requests_that_it_names() -> None:
         claims = pair("p", *two, constraints=same)
         assert (places(*small, offers, *claims) == {"p": "a"}) is placed
         assert (left_out(*small, offers, *claims) == {"p"}) is not placed
+
+
+def test_of_several_alternatives_for_a_device_any_will_do() -> None:
+    """kube-scheduler tries each on a node: the first with a device that is free is taken."""
+    offers = [*NODES, device_class(), resource_slice("a", device("g0", "80Gi", "large"))]
+    offers.append(resource_slice("b", device("g0", "40Gi", "small"), device("g1", model="other")))
+    models = (f"device.attributes['gpu.x'].model == '{name}'" for name in ("large", "small"))
+    either = {"firstAvailable": [exactly(1, text) for text in models]}
+    claims = [item for name in ("p", "q", "r") for item in pair(name, either)]
+    placed = places(*offers, *claims)
+    assert sorted(placed.values()) == ["a", "b"]
+    assert not left_out(*offers, *claims)
+    told = noted(read(*offers, *claims), "pods that claim")
+    assert "gpu.x: device.attributes['gpu.x'].model == 'large' or gpu.x: device" in told
+
+
+def test_an_alternative_without_selectors_makes_a_request_for_its_class() -> None:
+    either = {"firstAvailable": [exactly(1, "device.attributes['gpu.x'].model == 'a'"), exactly()]}
+    imported = read(*BASE, *pair("p", either), *pair("q"))
+    assert asked(imported, "p") == asked(imported, "q") == {GPU: 1}

@@ -26,6 +26,7 @@ from tests.formats.device_objects import (
 
 WHOLE = exactly(None, allocationMode="All")
 SAME = {"matchAttribute": "gpu.x/model"}
+OWN = ["device.attributes['gpu.x'].model == 'a'"]
 
 
 def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
@@ -42,7 +43,16 @@ def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
             pair("p", WHOLE, constraints=[{"matchAttribute": "gpu.x/model"}]),
         ),
         ("adminAccess", pair("p", exactly(adminAccess=True))),
-        ("firstAvailable", pair("p", {"firstAvailable": [exactly()]})),
+        (
+            "firstAvailable of several devices",
+            pair("p", {"firstAvailable": [exactly(1), exactly(2)]}),
+        ),
+        ("firstAvailable of several devices", pair("p", {"firstAvailable": [WHOLE]})),
+        ("a field or a value", pair("p", {"firstAvailable": [exactly(1, name="lost")]})),
+        (
+            "a constraint on firstAvailable",
+            pair("p", {"firstAvailable": [exactly(1, *OWN), exactly()]}, constraints=[SAME]),
+        ),
         ("capacity", pair("p", exactly(capacity={"requests": {"size": "1"}}))),
         ("a field or a value", pair("p", exactly(later="x"))),
         ("a field or a value", pair("p", exactly(allocationMode="Some"))),

@@ -32,10 +32,15 @@ HELD = st.lists(
     unique_by=lambda item: item[:2],
 )
 WAITING = st.lists(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 2)), min_size=1, max_size=2),
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(1, 2), st.none() | st.integers(0, 2)),
+        min_size=1,
+        max_size=2,
+    ),
     min_size=1,
     max_size=4,
 )
+"""Of each pod the requests: class, devices, and another class of which one device does as well."""
 
 
 @settings(max_examples=150)
@@ -44,7 +49,7 @@ def test_pods_have_room_exactly_where_each_request_can_have_devices_of_its_own(
     offers: tuple[list[str], list[str]],
     classes: list[frozenset[str]],
     held: list[tuple[str, int, str]],
-    waiting: list[list[tuple[int, int]]],
+    waiting: list[list[tuple[int, int, int | None]]],
 ) -> None:
     objects = [node(name) for name in NAMES]
     for name, models in zip(NAMES, offers, strict=True):
@@ -59,9 +64,18 @@ def test_pods_have_room_exactly_where_each_request_can_have_devices_of_its_own(
         holder = f"held-{name}-{i}"
         taken = allocated(claim(holder), name, f"g{i}", by=(f"uid-{holder}",))
         objects += [taken, *([user(holder, on=name)] if whose == "own" else [])]
-    asks = [[(i % len(classes), count) for i, count in requests] for requests in waiting]
+    many = len(classes)
+    asks = [
+        [(i % many, 1 if j is not None else k, j and j % many) for i, k, j in requests]
+        for requests in waiting
+    ]
     for number, requests in enumerate(asks):
-        wanted = [exactly(count, name=f"c{i}") for i, count in requests]
+        wanted = [
+            exactly(count, name=f"c{i}")
+            if other is None
+            else {"firstAvailable": [exactly(1, name=f"c{each}") for each in (i, other)]}
+            for i, count, other in requests
+        ]
         objects += [user(f"w{number}"), claim(f"w{number}", *wanted)]
     imported = read(*objects)
     taken_ids = {(name, i) for name, i, _ in held}
@@ -70,7 +84,11 @@ def test_pods_have_room_exactly_where_each_request_can_have_devices_of_its_own(
         requests = [request for pod in pods for request in asks[pod]]
         for name, models in zip(NAMES, offers, strict=True):
             free = [m for i, m in enumerate(models) if (name, i) not in taken_ids]
-            sets = [classes[i] for i, count in requests for _ in range(count)]
+            sets = [
+                classes[i] | (classes[other] if other is not None else frozenset())
+                for i, count, other in requests
+                for _ in range(count)
+            ]
             assert _fit(imported, name, pods) == _match(free, sets)
 
 

@@ -26,7 +26,7 @@ case $patience in ''|*[!0-9]*) printf '%s\n' "$usage" >&2; exit 2 ;; esac
 export LC_ALL=C SLURM_TIME_FORMAT=%s
 unset SLURM_CLUSTERS SQUEUE_ACCOUNT SQUEUE_CLUSTERS SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_LICENSES \
   SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_SORT SQUEUE_STATES SQUEUE_USERS
-touched='' finished='' kept='' taking_back=''
+touched='' finished='' kept='' taking_back='' users=$(id -un)
 
 say() { printf '%s\n' "$*"; }
 refuse() { say "REFUSED, nothing was done: $*" >&2; exit 3; }
@@ -50,23 +50,24 @@ call() {
 # What Slurm says of the plan's jobs now.
 look() {
   seen=$(squeue --noheader --all --array --states=all --jobs="$jobs" \
-    --format='%i|%T|%V|%Q|%N|%n|%x|%v|%l|%E|%u|%a|%r' 2>&1) || case $seen in
+    --format='%i|%T|%V|%Q|%N|%n|%x|%v|%l|%E|%u|%a|%P|%r' 2>&1) || case $seen in
     *'Invalid job id'*) seen='' ;;
     *) [ -z "$taking_back" ] || return 1
        stop "squeue: $seen" ;;
   esac
 }
 
-# Set state, submitted, priority, nodes, asked, excluded, reservation, limit, dependency, user, account
-# and reason of a job, as it was seen.
+# Set state, submitted, priority, nodes, asked, excluded, reservation, limit, dependency, user, account,
+# partitions and reason of a job, as it was seen.
 of() {
   state=GONE submitted='' priority='' nodes='' asked='' excluded='' own='' limit='' awaits='' user=''
-  account='' reason=''
+  account='' partitions='' reason=''
   row=$(printf '%s\n' "$seen" | grep "^$1|" | tail -n 1)
   [ -z "$row" ] || IFS='|' read -r _ state submitted priority nodes asked excluded own limit awaits \
-    user account reason <<EOF
+    user account partitions reason <<EOF
 $row
 EOF
+  [ "$own" != '(null)' ] || own=''
 }
 
 show_time() { date -d "@$1" 2>/dev/null || date -r "$1" 2>/dev/null || printf '%s\n' "$1"; }
@@ -317,16 +318,86 @@ keep() {
   if [ -z "$1" ]; then
     call scontrol delete "ReservationName=$reservation"
   elif [ -n "$kept" ]; then
-    call scontrol update "ReservationName=$reservation" "Nodes=$1" \
-      "EndTime=now+$((60 + patience / 30))minutes"
+    call scontrol update "ReservationName=$reservation" "Nodes=$1" "EndTime=now+${lasting}minutes"
   else
     call scontrol create reservation "ReservationName=$reservation" StartTime=now \
-      "EndTime=now+$((60 + patience / 30))minutes" "Users=$(id -un)" "Nodes=$1" \
-      Flags=IGNORE_JOBS,OVERLAP
+      "EndTime=now+${lasting}minutes" "Users=$users" "Nodes=$1" Flags=IGNORE_JOBS,OVERLAP
   fi
   kept=$1
 }
 is_kept() { scontrol show reservation "$reservation" >/dev/null 2>&1; }
+
+# Who waits for nodes of a partition, the first of each: tier, job, partition, node; and a line for
+# the tier of each partition.
+look_ahead() {
+  queue=$(squeue --noheader --all --array --states=PD --format='%i|%P|%Q|%v|%r' 2>&1) ||
+    stop "squeue: $queue"
+  shown=$(scontrol --oneliner show partition 2>&1) || stop "scontrol show partition: $shown"
+  tiers='' fronts=''
+  while read -r line; do
+    name=$(field PartitionName "$line") tier=$(field PriorityTier "$line")
+    tiers="$tiers$name|${tier:-0}
+"
+    first=$(printf '%s\n' "$queue" | awk -F '|' -v name="$name" -v ours=",$jobs," '
+      $3 + 0 == 0 || index(ours, "," $1 ",") || $4 !~ /^(\(null\))?$/ { next }
+      $5 ~ /^(Dependency|BeginTime|JobArrayTaskLimit|Assoc|QOS|Partition|Invalid|Account)/ { next }
+      index("," $2 ",", "," name ",") { print $1; exit }')
+    [ -n "$first" ] || continue
+    fronts="$fronts$(names_in "$(field Nodes "$line")" | sed "s/^/${tier:-0}|$first|$name|/")
+"
+  done <<EOF
+$shown
+EOF
+}
+
+# Set ahead to a job of a higher tier, with its partition, that waits for nodes of a job to start.
+# Slurm's main scheduler then starts nobody of a lower tier there. One with a reservation of its own
+# starts all the same.
+ahead_of() {
+  where "$@"
+  ahead=''
+  [ "$now" = to-do ] && [ -z "$own" ] && [ -n "$kept" ] || return 0
+  ahead=$({
+    printf '%s\n' "$tiers" | sed 's/^/tier|/'
+    names_in "$6" | sed 's/^/node|/'
+    printf '%s\n' "$fronts"
+  } | awk -F '|' -v partitions=",$partitions," '
+    $1 == "tier" { if (index(partitions, "," $2 ",") && $3 + 0 > top) top = $3 + 0; next }
+    $1 == "node" { planned[$2] = 1; next }
+    NF == 4 && $1 + 0 > top && $4 in planned { print $2 " of partition " $3; exit }')
+}
+
+# Such a job passes the one ahead: it starts within the reservation of its nodes, which is nobody
+# else's. That lasts longer than backfill looks ahead, so that it plans the other nowhere there;
+# with FLEX Slurm ends nobody with it.
+add_passing() {
+  ahead_of "$@"
+  [ -n "$ahead" ] || return 0
+  passing="$passing $3"
+  case ",$users," in *",$user,"*) ;; *) users=$users,$user ;; esac
+  say "Step $1: job $3 passes job $ahead, which waits for the same nodes."
+}
+let_in() {
+  passing=''
+  [ -n "$kept" ] || return 0
+  look_ahead
+  each "$1" 'start return' add_passing
+  [ -n "$passing" ] || return 0
+  window=$(setting SchedulerParameters | tr , '\n' | sed -n 's/^bf_window=\([0-9]*\)$/\1/p')
+  lasting=$((lasting + ${window:-1440}))
+  call scontrol update "ReservationName=$reservation" "Users=$users" Flags+=FLEX \
+    "EndTime=now+${lasting}minutes"
+}
+passes() { case " $passing " in *" $1 "*) ;; *) return 1 ;; esac; }
+add_nodes_inside() { if passes "$3"; then add_nodes "$@"; fi; }
+
+# Who has started within the reservation goes on without it, as does who waits and shall not.
+step_out() {
+  of "$3"
+  if passes "$3" || [ "$own" = "$reservation" ]; then
+    call scontrol update "JobId=$3" ReservationName=
+  fi
+}
 
 # Set comment to the AdminComment of a job with a mark of what it had before this plan.
 remember() {
@@ -405,6 +476,7 @@ release() {
   [ "$now" = to-do ] || return 0
   top=$(squeue --noheader --all --states=PD --format=%Q | sort -n | tail -n 1)
   [ "$2" = start ] || call scontrol update "JobId=$3" StartTime=now
+  if passes "$3"; then call scontrol update "JobId=$3" "ReservationName=$reservation"; fi
   call scontrol release "$3"
   call scontrol update "JobId=$3" "Priority=$((${top:-0} + 1))"
   started="$started $3"
@@ -463,6 +535,7 @@ nodes_of() { names_in "$(each "$1" 'start return' add_nodes | paste -s -d , -)";
 
 undo_line() {
   where "$@"
+  step_out "$@"
   [ "$state" = PENDING ] || return 0
   marks_of "$3"
   # One that Slurm has queued again since still waits for the nodes of the plan.
@@ -529,7 +602,7 @@ if [ -n "$only_undo" ]; then
   exit
 fi
 
-bad='' wanted='' ours='' started='' reserved='' shown_before=''
+bad='' wanted='' ours='' started='' passing='' reserved='' shown_before=''
 look
 look_reserved
 each all 'evict leave start return' add_ours
@@ -540,9 +613,11 @@ if [ -n "$dry" ]; then
   say "It would run, step by step, waiting for jobs to leave and to run:"
 fi
 
+each all 'start return' step_out
 each all start pin
 for step_now in $steps; do
   look
+  lasting=$((60 + patience / 30))
   keep "$(folded "$(nodes_of "$step_now+")")"
   each "$step_now" 'evict leave' requeue
   await "$step_now" 'evict leave' leave
@@ -550,9 +625,12 @@ for step_now in $steps; do
   each "$step_now" return pin
   # Slurm starts nobody on nodes that are kept; the first in the queue gets them at once.
   later=$(nodes_of "$((step_now + 1))+" | grep -Fvx "$(nodes_of "$step_now")")
+  let_in "$step_now"
+  inside=$(each "$step_now" 'start return' add_nodes_inside | paste -s -d , -)
   each "$step_now" 'start return' release
-  keep "$(folded "$later")"
+  keep "$(folded "$(printf '%s\n%s' "$later" "$(names_in "$inside")" | grep . | sort -u)")"
   await "$step_now" 'start return' run
+  each "$step_now" 'start return' step_out
   each "$step_now" 'start return' lower
 done
 keep ''

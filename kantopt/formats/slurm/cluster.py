@@ -22,6 +22,7 @@ from kantopt.formats.slurm.jobs import (
     takes_whole_nodes,
 )
 from kantopt.formats.slurm.memory import Memory
+from kantopt.formats.slurm.missing import note_missing
 from kantopt.formats.slurm.nodes import read_node
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.pins import unpinned
@@ -105,6 +106,7 @@ class _Import:
         records, notes = self._records, self._notes
         moment = self._moment
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
+        note_missing(records, partitions, notes)
         parts = records.of(*PARTS)
         levels = Topologies(records.of("TopologyName"), parts, partitions, notes)
         for name in partitions.sharing:

@@ -17,6 +17,7 @@ _GONE |= {"INVALID", "INVALID_REG", "FUTURE", "POWERING_DOWN", "BLOCKED"}
 _GONE_MARKS = "*"
 """Follows the state of a node that does not respond."""
 _DRAINED = {"DRAIN", "DRAINED", "DRAINING", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"}
+_BUSY = {"ALLOCATED", "ALLOC", "MIXED"}
 _HELD = {"MAINT", "MAINTENANCE", "RESERVED"}
 
 
@@ -70,6 +71,11 @@ def is_gone(record: Record) -> bool:
     """Whether a node is down or does not answer."""
     plain, marks = _states(record)
     return bool(plain & _GONE) or _GONE_MARKS in marks
+
+
+def has_jobs(record: Record) -> bool:
+    """Whether jobs run on a node, as itself tells."""
+    return bool(_states(record)[0] & _BUSY)
 
 
 def _states(record: Record) -> tuple[set[str], str]:

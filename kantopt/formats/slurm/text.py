@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kantopt.errors import Problem
 from kantopt.formats.slurm.records import Record
@@ -54,6 +54,12 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
     file, problems
         Where it comes from, and where to report what is wrong with it.
     """
+    records = list(_all(text, file, problems))
+    yield from records
+    _check_end(text, records)
+
+
+def _all(text: str, file: str, problems: list[Problem]) -> Iterator[Record]:
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         begins = line.split("=", 1)[0] in KINDS or line.startswith((_CONFIG, _COLUMNS))
@@ -70,6 +76,27 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
             problems.append(Problem(file, f"line {number}", found, expected))
             return
     yield from _records(lines, file, problems)
+
+
+def _check_end(text: str, records: Sequence[Record]) -> None:
+    """Report a last record that was cut.
+
+    Slurm ends a record of several lines with an empty one, one in a line with the end of that.
+    Where there is none the text may have been pasted: it was cut if the record lacks what those
+    before it end with.
+    """
+    lines = text.split("\n")
+    last = records[-1] if records else None
+    if last is None or last.kind not in KINDS[:4]:
+        return
+    one_line = lines[-1].startswith(f"{last.kind}=")
+    in_lines = "" in (line.strip() for line in lines[:-1]) and not text.endswith("\n\n")
+    before = [record.fields for record in records[:-1] if record.kind == last.kind]
+    if not before or not (one_line or in_lines):
+        return
+    final = [key for key in before[0] if all(key in fields for fields in before)][-1]
+    if final not in last.fields:
+        last.problem(final, "what all before it have: the text ends within this record")
 
 
 def _records(lines: list[str], file: str, problems: list[Problem]) -> Iterator[Record]:

@@ -11,6 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.together import restarted
+from kantopt.schema.quantity import from_base
 
 _NOTHING: Spots = {}
 
@@ -28,6 +29,11 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.subject}: {self.message}"
+
+
+def beyond(used: int, limit: int, resource: str, what: str = "") -> str:
+    """Write an amount beside its limit, both as documents write them: ``9 of 8 cpu``."""
+    return f"{from_base(resource, used)} of {from_base(resource, limit)} {what}{resource}"
 
 
 class Loads:

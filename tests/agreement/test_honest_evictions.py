@@ -128,7 +128,7 @@ def test_a_lesser_job_has_what_is_free_beside_the_victim_that_left_and_no_more()
     assert check(instance, one, [Rule.PRIORITY]) == []
     both = one.replace({s["more"]: {spot: 1}})
     assert [str(v) for v in check(instance, both, [Rule.PRIORITY])] == [
-        "priority: node a: 5000 of 4000 cpu with the victims of priority 10 and higher put back, "
+        "priority: node a: 5 of 4 cpu with the victims of priority 10 and higher put back, "
         "beside arrivals that may not evict them"
     ]
 

@@ -77,7 +77,7 @@ def test_nobody_is_evicted_for_a_job_larger_than_its_queue() -> None:
     told = explained(asked(NODES, [*running, waiting], queues=queues), "default/j")
     assert told.verdict.status == "OVER_QUOTA"
     instance = question(NODES, [*running, waiting], queues=queues)
-    assert broken(instance, Rule.QUOTA, a=[], j=["a"]) == ["queue q: 8000 of 3000 cpu"]
+    assert broken(instance, Rule.QUOTA, a=[], j=["a"]) == ["queue q: 8 of 3 cpu"]
 
 
 def test_who_is_within_what_it_never_lends_comes_though_its_cohort_is_beyond() -> None:
@@ -90,4 +90,4 @@ def test_who_is_within_what_it_never_lends_comes_though_its_cohort_is_beyond() -
     small, large = (job(f"j{cpu}", pods(cpu=cpu), queueName="r") for cpu in (2, 3))
     instance = question(NODES, [old, small, large], queues=queues)
     assert broken(instance, Rule.QUOTA, j2=["b"]) == []
-    assert broken(instance, Rule.QUOTA, j3=["b"]) == ["cohort c: 4000 of 1000 shared cpu"]
+    assert broken(instance, Rule.QUOTA, j3=["b"]) == ["cohort c: 4 of 1 shared cpu"]

@@ -133,7 +133,7 @@ def test_quota_is_held_by_jobs_that_no_plan_is_about() -> None:
     instance = documents.instance(documents.model or Model())
     assert [item.name for item in instance.jobs] == ["default/other"]
     assert broken(instance, Rule.QUOTA, other=["a"]) == [
-        "queue q: 2000 of 1000 cpu beside 3000 that jobs hold"
+        "queue q: 2 of 1 cpu beside 3 that jobs hold"
     ]
 
 
@@ -144,7 +144,7 @@ def test_who_holds_its_quota_comes_though_others_have_used_it() -> None:
     instance = question(NODES, [old, waits, more], queues=QUEUES)
     assert broken(instance, Rule.QUOTA, old=["a"], held=["b"]) == []
     assert broken(instance, Rule.QUOTA, old=["a"], more=["b"]) == [
-        "queue q: 5000 of 1000 cpu beside 3000 that jobs hold"
+        "queue q: 5 of 1 cpu beside 3 that jobs hold"
     ]
 
 

@@ -300,7 +300,7 @@ def test_what_was_wrong_before_and_is_left_out_is_found(cli: Cli) -> None:
     assert cli("verify", "over.yaml", "plan.json").code == 0
     done = cli("verify", "over.yaml", tampered(lambda data: data.pop("preExisting")))
     assert done.code == 12
-    said = "claims: preExisting node gpu-001: stated nothing, found capacity 97000 of 96000 cpu"
+    said = "claims: preExisting node gpu-001: stated nothing, found capacity 97 of 96 cpu"
     assert said in done.out
 
 

@@ -66,7 +66,7 @@ def test_room_that_a_lesser_job_took_does_not_count_as_taken() -> None:
     instance = question(NODES, jobs)
     assert said(instance, Rule.PRIORITY, {"r": [], "j": ["b"], "free-rider": ["a"]}) == [
         "job default/r: 1 of 0 pods evicted that fit back on a",
-        "node a: 8000 of 4000 cpu with the victims of priority 10 and higher put back, beside "
+        "node a: 8 of 4 cpu with the victims of priority 10 and higher put back, beside "
         "arrivals that may not evict them",
     ]
 

@@ -44,7 +44,7 @@ def test_a_queue_may_use_its_quota_to_the_last_core() -> None:
 
 def test_a_queue_may_not_use_more() -> None:
     instance = question(NODES, users(j=5), queues=[queue("q-j", 4)])
-    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["queue q-j: 5000 of 4000 cpu"]
+    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["queue q-j: 5 of 4 cpu"]
 
 
 def test_resources_that_a_queue_does_not_list_are_not_limited() -> None:
@@ -120,21 +120,21 @@ def test_quota_counts_what_pods_take_of_devices() -> None:
     need = [{"class": "numa", "count": 2, "requests": {"cpu": 2}}]
     jobs = [job("j", pods(cpu=1, devices=need), queueName="q-j")]
     instance = question([node("a", **zones)], jobs, queues=[queue("q-j", 4)])
-    assert broken(instance, Rule.QUOTA, j=[("a", 0, 1)]) == ["queue q-j: 5000 of 4000 cpu"]
+    assert broken(instance, Rule.QUOTA, j=[("a", 0, 1)]) == ["queue q-j: 5 of 4 cpu"]
 
 
 def test_a_queue_borrows_what_its_cohort_does_not_use() -> None:
     queues = [queue("q-j", 2, "c"), queue("q-k", 4, "c")]
     instance = question(NODES, users(j=6, k=1), queues=queues)
     assert broken(instance, Rule.QUOTA, j=["a1"]) == []
-    assert broken(instance, Rule.QUOTA, j=["a1"], k=["a1"]) == ["cohort c: 7000 of 6000 shared cpu"]
+    assert broken(instance, Rule.QUOTA, j=["a1"], k=["a1"]) == ["cohort c: 7 of 6 shared cpu"]
 
 
 def test_a_borrowing_limit_caps_what_a_queue_uses_beyond_its_own() -> None:
     queues = [queue("q-j", 2, "c", borrowingLimit=3), queue("q-k", 9, "c")]
     assert broken(question(NODES, users(j=5), queues=queues), Rule.QUOTA, j=["a1"]) == []
     assert broken(question(NODES, users(j=6), queues=queues), Rule.QUOTA, j=["a1"]) == [
-        "queue q-j: 6000 of 5000 cpu"
+        "queue q-j: 6 of 5 cpu"
     ]
 
 
@@ -144,15 +144,15 @@ def test_a_lending_limit_keeps_the_rest_for_the_queue_itself() -> None:
     instance = question(NODES, users(j=3, k=3), queues=queues)
     assert broken(instance, Rule.QUOTA, j=["a1"], k=["a1"]) == []
     instance = question(NODES, users(j=4), queues=queues)
-    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["cohort c: 4000 of 3000 shared cpu"]
+    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["cohort c: 4 of 3 shared cpu"]
 
 
 def test_a_queue_over_its_quota_is_excused_and_may_not_grow() -> None:
     jobs = [job("r", pods(cpu=6, on=["a1"]), queueName="q"), job("j", queueName="q")]
     instance = question(NODES, jobs, queues=[queue("q", 4)])
-    assert standing(instance, Rule.QUOTA) == ["queue q: 6000 of 4000 cpu"]
+    assert standing(instance, Rule.QUOTA) == ["queue q: 6 of 4 cpu"]
     assert broken(instance, Rule.QUOTA) == []
-    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["queue q: 7000 of 4000 cpu"]
+    assert broken(instance, Rule.QUOTA, j=["a1"]) == ["queue q: 7 of 4 cpu"]
     # One core in for six out: still no more than there was.
     assert broken(instance, Rule.QUOTA, r=[], j=["a1"]) == []
 
@@ -162,7 +162,7 @@ def test_a_cohort_over_its_quota_is_excused_and_may_not_grow() -> None:
     queues = [queue("q-j", 2, "c"), queue("q-k", 4, "c")]
     instance = question(NODES, jobs, queues=queues)
     assert broken(instance, Rule.QUOTA) == []
-    assert broken(instance, Rule.QUOTA, k=["a1"]) == ["cohort c: 10000 of 6000 shared cpu"]
+    assert broken(instance, Rule.QUOTA, k=["a1"]) == ["cohort c: 10 of 6 shared cpu"]
 
 
 # Anti-affinity

@@ -32,7 +32,7 @@ def test_capacity_lets_a_node_fill_up_to_the_last_core() -> None:
 
 def test_capacity_refuses_one_core_more() -> None:
     instance = question([node("a", cpu=3)], [job("j", pods(count=2, cpu=2))])
-    assert broken(instance, Rule.CAPACITY, j=["a", "a"]) == ["node a: 4000 of 3000 cpu"]
+    assert broken(instance, Rule.CAPACITY, j=["a", "a"]) == ["node a: 4 of 3 cpu"]
 
 
 def test_capacity_counts_pods_only_where_the_node_limits_them() -> None:
@@ -49,7 +49,7 @@ def test_capacity_takes_a_resource_that_a_node_does_not_list_as_not_offered() ->
 
 def test_capacity_excuses_a_node_that_is_overcommitted_already() -> None:
     instance = question([node("a", cpu=1)], [job("r", pods(count=3, on=["a"] * 3))])
-    assert standing(instance, Rule.CAPACITY) == ["node a: 3000 of 1000 cpu"]
+    assert standing(instance, Rule.CAPACITY) == ["node a: 3 of 1 cpu"]
     assert broken(instance, Rule.CAPACITY) == []
     assert broken(instance, Rule.CAPACITY, r=["a", "a"]) == []
 
@@ -57,9 +57,9 @@ def test_capacity_excuses_a_node_that_is_overcommitted_already() -> None:
 def test_capacity_refuses_to_add_to_an_overcommitted_node() -> None:
     jobs = [job("r", pods(count=2, on=["a", "a"])), job("j")]
     instance = question([node("a", cpu=1)], jobs)
-    assert broken(instance, Rule.CAPACITY, j=["a"]) == ["node a: 3000 of 1000 cpu"]
+    assert broken(instance, Rule.CAPACITY, j=["a"]) == ["node a: 3 of 1 cpu"]
     # Also where as many leave as arrive: who arrives must find room.
-    assert broken(instance, Rule.CAPACITY, r=["a"], j=["a"]) == ["node a: 2000 of 1000 cpu"]
+    assert broken(instance, Rule.CAPACITY, r=["a"], j=["a"]) == ["node a: 2 of 1 cpu"]
 
 
 def test_capacity_lets_pods_arrive_that_ask_for_nothing_that_is_overcommitted() -> None:
@@ -91,7 +91,7 @@ def test_devices_add_up_no_free_shares_of_two_devices() -> None:
     jobs = [job("r", pods(count=2, on=[("a", 0), ("a", 1)], **share("600m")))]
     jobs.append(job("j", pods(**share("600m"))))
     instance = question([node("a", **SHARED_GPUS)], jobs)
-    assert broken(instance, Rule.DEVICES, j=[("a", 1)]) == ["node a gpu 1: 1200 of 1000 gpu"]
+    assert broken(instance, Rule.DEVICES, j=[("a", 1)]) == ["node a gpu 1: 1200m of 1 gpu"]
 
 
 @pytest.mark.parametrize("spot", [("a",), ("a", 0), ("a", 0, 0), ("a", 0, 2), ("a", 0, 9)])
@@ -114,16 +114,16 @@ def test_devices_let_a_pod_span_two_zones_with_room_in_each() -> None:
     jobs = [job("j", pods(cpu=0, devices=both)), job("r", pods(cpu=0, devices=one, on=[("a", 0)]))]
     instance = question([node("a", **ZONES), node("b", **ZONES)], jobs)
     assert broken(instance, Rule.DEVICES, j=[("b", 0, 1)]) == []
-    assert broken(instance, Rule.DEVICES, j=[("a", 0, 1)]) == ["node a numa 0: 5000 of 4000 cpu"]
+    assert broken(instance, Rule.DEVICES, j=[("a", 0, 1)]) == ["node a numa 0: 5 of 4 cpu"]
 
 
 def test_devices_excuse_one_that_is_overfull_already_and_let_nobody_join() -> None:
     jobs = [job("r", pods(count=2, on=[("a", 0)] * 2, **share("600m")))]
     jobs.append(job("j", pods(**share("100m"))))
     instance = question([node("a", **SHARED_GPUS)], jobs)
-    assert standing(instance, Rule.DEVICES) == ["node a gpu 0: 1200 of 1000 gpu"]
+    assert standing(instance, Rule.DEVICES) == ["node a gpu 0: 1200m of 1 gpu"]
     assert broken(instance, Rule.DEVICES, j=[("a", 1)]) == []
-    assert broken(instance, Rule.DEVICES, j=[("a", 0)]) == ["node a gpu 0: 1300 of 1000 gpu"]
+    assert broken(instance, Rule.DEVICES, j=[("a", 0)]) == ["node a gpu 0: 1300m of 1 gpu"]
 
 
 # Eligibility

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Step, Violation
+from kantopt.verify.step import Step, Violation, beyond
 
 
 def check_capacity(step: Step) -> Iterator[Violation]:
@@ -18,5 +18,5 @@ def check_capacity(step: Step) -> Iterator[Violation]:
             asked = any(instance.podsets[s].requests[r] for s, _, _ in arrived)
             if asked and limit is not None and load[r] > limit:
                 yield Violation(
-                    Rule.CAPACITY, f"node {node.name}", f"{load[r]} of {limit} {resource}"
+                    Rule.CAPACITY, f"node {node.name}", beyond(load[r], limit, resource)
                 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kantopt.problem.cluster import Node
 from kantopt.problem.job import DeviceNeed
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Step, Violation
+from kantopt.verify.step import Step, Violation, beyond
 
 
 def as_wanted(node: Node, needs: Sequence[DeviceNeed], devices: Sequence[int]) -> bool:
@@ -48,5 +48,5 @@ def check_devices(step: Step) -> Iterator[Violation]:
                     yield Violation(
                         Rule.DEVICES,
                         f"node {node.name} {node.devices[device].device_class} {device}",
-                        f"{load[r]} of {capacity[r]} {instance.resources[r]}",
+                        beyond(load[r], capacity[r], instance.resources[r]),
                     )

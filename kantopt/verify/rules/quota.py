@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from kantopt.problem.cluster import Queue, Quota
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Step, Violation
+from kantopt.schema.quantity import from_base
+from kantopt.verify.step import Step, Violation, beyond
 
 Usage = Sequence[Sequence[int]]
 """Use of each resource by each queue."""
@@ -65,7 +66,8 @@ def check_quota(step: Step) -> Iterator[Violation]:
             used = after[queue.index][quota.resource]
             if limit is not None and used > limit and _comes(step, queue.index, quota.resource):
                 resource = instance.resources[quota.resource]
-                text = f"{used} of {limit} {resource}{held_words(quota.held)}"
+                held = held_words(from_base(resource, quota.held))
+                text = f"{beyond(used, limit, resource)}{held}"
                 yield Violation(Rule.QUOTA, f"queue {queue.name}", text)
     for (cohort, r), members in cohorts(instance).items():
         used, limit = shared_use(members, after), shared_limit(members)
@@ -74,7 +76,9 @@ def check_quota(step: Step) -> Iterator[Violation]:
             for queue, quota in members
         ):
             yield Violation(
-                Rule.QUOTA, f"cohort {cohort}", f"{used} of {limit} shared {instance.resources[r]}"
+                Rule.QUOTA,
+                f"cohort {cohort}",
+                beyond(used, limit, instance.resources[r], "shared "),
             )
 
 

@@ -8,7 +8,7 @@ from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Violation, standing_loads
+from kantopt.verify.step import Violation, beyond, standing_loads
 from kantopt.verify.waves.most import Share, Sum
 from kantopt.verify.waves.order import Order
 
@@ -51,7 +51,7 @@ def judge_rooms(instance: Instance, order: Order) -> Iterator[Violation]:
                     yield Violation(
                         rule,
                         f"wave {order.waves[p].id}: {subject}",
-                        f"{most} of {limit} {instance.resources[r]}",
+                        beyond(most, limit, instance.resources[r]),
                     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
-from kantopt.verify.step import Violation, standing_loads
+from kantopt.verify.step import Violation, beyond, standing_loads
 from kantopt.verify.waves.most import Share, Sum
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.rooms import restarts
@@ -93,7 +93,7 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
                     yield Violation(
                         Rule.QUOTA,
                         f"wave {wave}: queue {queue.name}",
-                        f"{used} of {limit} {resource}",
+                        beyond(used, limit, resource),
                     )
     for (cohort, r), members in cohorts(instance).items():
         limit = shared_limit(members)
@@ -109,7 +109,7 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
                 yield Violation(
                     Rule.QUOTA,
                     f"wave {order.waves[p].id}: cohort {cohort}",
-                    f"{used} of {limit} shared {instance.resources[r]}",
+                    beyond(used, limit, instance.resources[r], "shared "),
                 )
 
 

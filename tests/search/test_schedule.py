@@ -45,7 +45,7 @@ def told_of(*without: str, seconds: float = 20.0) -> Told:
     return Told(crowded(), *without, seconds=seconds)
 
 
-def test_names_are_told_apart_and_the_docs_show_them_in_their_order() -> None:
+def test_names_are_told_apart_and_the_docs_show_all_of_them() -> None:
     rows = [line.split(" | ") for line in DOCS.read_text(encoding="utf-8").splitlines()]
     shown = [(row[0][3:-1], row[1], row[2]) for row in rows if row[0].startswith("| `") and row[3:]]
     table = {name: (textbook, process) for name, textbook, process in shown}

@@ -52,6 +52,20 @@ def pod_requests(spec: View, status: View | None = None) -> Amounts:
     return {**{name: _up(running[name]) for name in sorted(running)}, "pods": 1}
 
 
+def holds_more(spec: View, status: View) -> bool:
+    """Whether a pod with a node still holds more than it asks for, as it is being made smaller."""
+    actual = _Actual(status)
+    for kind in ("containers", "initContainers"):
+        for container in spec.list(kind):
+            if kind == "containers" or container.text("restartPolicy") == "Always":
+                if not actual.knows(container):
+                    continue
+                asked = _requests(container)
+                if any(n > asked.get(r, n) for r, n in actual.of(container).items()):
+                    return True
+    return False
+
+
 class _Actual:
     """What containers hold while they are resized in place."""
 
@@ -69,6 +83,15 @@ class _Actual:
                 item.text("type") == "PodResizePending" and item.text("reason") == "Infeasible"
                 for item in status.list("conditions")
             )
+
+    def knows(self, container: View) -> bool:
+        """Whether a container holds anything else, as far as it is written otherwise."""
+        found = self._by_name.get(container.text("name"))
+        if found is None:
+            return False
+        asked = container.at("resources").raw.get("requests")
+        held = found.at("resources").raw.get("requests"), found.raw.get("allocatedResources")
+        return any(item is not None and item != asked for item in held)
 
     def of(self, container: View) -> _Exact:
         """Return what a container asks for, or holds if that is more.

@@ -22,7 +22,7 @@ from kantopt.formats.pod_neighbours import (
     read_spreads,
     read_wishes,
 )
-from kantopt.formats.pod_requests import pod_requests
+from kantopt.formats.pod_requests import holds_more, pod_requests
 from kantopt.formats.view import Key, View
 from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature
@@ -159,6 +159,9 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
     selectors += [item.label_selector for item in near if item.label_selector is not None]
     selectors += [item.label_selector for item in spreads if item.label_selector is not None]
     requests = pod_requests(spec, status if bound else None)
+    if bound and holds_more(spec, status):
+        text = "pods that are being made smaller count as large as they still are, also elsewhere"
+        notes.add(text, f"{namespace}/{name}")
     stays = causes_of(pod)
     tolerations = read_tolerations(spec, notes)
     if "static" in stays:

@@ -189,3 +189,12 @@ def test_room_that_is_still_allocated_is_not_given_away() -> None:
     runs = pod("r", on="n", containers=[box(cpu="1")])
     runs["status"] |= resized(cpu="6")
     assert not admits(instance_of(node("n"), runs, pod("p", owner="Job/p", requests={"cpu": "4"})))
+
+
+@pytest.mark.parametrize(("held", "told"), [("6", True), ("1", False), ("1000m", False)])
+def test_that_a_pod_counts_larger_than_it_will_be_is_told(held: str, told: bool) -> None:
+    """Where it was moved it would come back with what it asks for."""
+    runs = pod("r", on="n", containers=[box(cpu="1")])
+    runs["status"] |= resized(cpu=held)
+    notes = read(node("n"), runs).notes
+    assert any("made smaller count as large as they still are" in line for line in notes) is told

@@ -51,3 +51,17 @@ def test_copies_are_made_whole_within_the_time(monkeypatch: pytest.MonkeyPatch) 
     one_is_whole()
     assert len(ends) > 1
     assert None not in ends
+
+
+def test_reasons_for_which_there_is_no_time_are_said_to_be_left_out() -> None:
+    full = question(
+        [node("a")],
+        [running("x", "a", 8)],
+        [{"name": "j", "podSets": [{"count": 1, "requests": {GPU: 8}}]}],
+    )
+    in_time, late = (count(full, seconds=seconds) for seconds in (20.0, -1.0))
+    assert not any("why not one more" in text for text in in_time.warnings)
+    assert [text for text in late.warnings if "why not one more" in text] == [
+        "there was no time to look why not one more fits now, after moves, after "
+        "defragmentation, and whether one ever does (--time-limit)"
+    ]

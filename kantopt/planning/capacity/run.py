@@ -74,7 +74,7 @@ def capacity(
         rooms.append(_room(*answer, every, copies, reasons=not late))
         spent = spent if late else elapsed() - begun
     late = deadline.less(spent).over() and not deadline.deterministic
-    hopeless = not every.jobs and every.proved and not late
+    hopeless = not every.jobs and every.proved
     return Capacity(
         api_version=API_VERSION,
         kind="Capacity",
@@ -91,8 +91,12 @@ def capacity(
         largest_gang=levels.largest_gang,
         quota_pods=levels.quota_pods,
         levels=levels.rows,
-        verdict=_verdict(copies, deadline) if hopeless else None,
-        warnings=tuple(dict.fromkeys((*notes, *_warnings(search, levels, rooms)))),
+        verdict=_verdict(copies, deadline) if hopeless and not late else None,
+        warnings=tuple(
+            dict.fromkeys(
+                (*notes, *_warnings(search, levels, rooms), *_left_out(rooms, hopeless and late))
+            )
+        ),
     )
 
 
@@ -136,6 +140,16 @@ def _notes(question: Question, model: Model) -> Iterator[str]:
     if aside:
         jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"
         yield f"{jobs} left aside: what fits is not beside them but in their stead"
+
+
+def _left_out(rooms: Sequence[Room], verdict: bool) -> Iterator[str]:
+    """Say which reasons nobody had the time to look for; ``verdict``: that of ``explain``, too."""
+    whens = [room.when for room in rooms if room.one_more is None]
+    if not (whens or verdict):
+        return
+    parts = [f"why not one more fits {', '.join(whens)}"] if whens else []
+    parts += ["whether one ever does"] if verdict else []
+    yield f"there was no time to look {', and '.join(parts)} (--time-limit)"
 
 
 def _warnings(search: Search, levels: Levels, rooms: Sequence[Room]) -> Iterator[str]:

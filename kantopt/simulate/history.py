@@ -29,9 +29,11 @@ class JobRecord:
     started: int | None = None
     """First start."""
     ended: int | None = None
-    """When it was done; ``None`` if it was not."""
+    """When it was done, or left; ``None`` if neither has happened."""
     withdrawn: int | None = None
     """When it was told to leave while it waited; ``None`` if it was not."""
+    left_early: bool = False
+    """Whether it was told to leave while it ran, before it was done."""
     starts: int = 0
     evictions: int = 0
     moves: int = 0

@@ -90,6 +90,12 @@ class Recorder:
             case "evicted":
                 job.evictions += 1
 
+    def left_early(self, j: int) -> None:
+        """Take note that a job has left before it was done."""
+        record = self._world.tasks[j].record
+        if record is not None:
+            self.history.jobs[record].left_early = True
+
     def shrunk(self, j: int, stays: Sequence[tuple[int, int, int]], now: int) -> None:
         """Take note that some pods of a job were evicted, and it runs on with the others."""
         record = self._world.tasks[j].record

@@ -189,6 +189,7 @@ class Simulator:
             case Kind.ENDING:
                 if self.work[j].running:
                     self._stops(j)
+                    self.recorder.left_early(j)
                 elif j in self.waiting:
                     self._withdrawn(j)
             case Kind.OUTAGE:

@@ -10,6 +10,8 @@ import pytest
 from kantopt.report.blocks import Screen, render
 from kantopt.report.simulation import simulation_blocks
 from kantopt.simulate.figures import figures_of
+from kantopt.simulate.metrics.disturbance import disturbance
+from kantopt.simulate.metrics.slowdown import slowdown
 from kantopt.simulate.metrics.waiting import waiting
 from kantopt.simulate.metrics.window import Window
 from kantopt.simulate.simulator import Simulator
@@ -92,6 +94,16 @@ def test_who_was_withdrawn_waited_until_then_and_wants_nothing_after() -> None:
     told = render(simulation_blocks(figures_of([history])), Screen()).upper()
     assert "NOT STARTED" in told
     assert "STILL WAITING" not in told
+
+
+def test_a_replica_that_waits_and_leaves_with_the_load_is_not_done_without_slowdown() -> None:
+    """It runs from 40 s to 50 s and would have worked for 60 s; the other works for all of its."""
+    course = world(snapshot(4, 4), trace(job("b", 0, 40, 4), service("s", 1, (10, 2), (50, 1))))
+    window = Window(Simulator(course, policy(), verify_every=1).run())
+    values = {v.metric: v.value for v in slowdown(window) if v.scope == "all"}
+    assert (values["slowdown_jobs"], values["slowdown_unfinished"]) == (2, 1)
+    done = {v.metric: v.value for v in disturbance(window)}
+    assert (done["jobs_started"], done["jobs_finished"]) == (3, 2)
 
 
 def replicas_wanted(asked: dict[str, Any], at: int) -> int:

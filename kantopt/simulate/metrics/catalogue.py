@@ -161,8 +161,8 @@ GROUPS = (
             "slowdown_max": ("max", "ratio"),
         },
         (
-            "slowdown = max(1, (end - arrival) / max(duration, 10 s)), of jobs that are done "
-            "(Feitelson and Rudolph 1998)",
+            "slowdown = max(1, (end - arrival) / max(duration, 10 s)), of jobs that are done, not "
+            "of those told to leave before (Feitelson and Rudolph 1998)",
         ),
         by="size",
     ),

@@ -19,7 +19,7 @@ def disturbance(window: Window) -> Iterator[Value]:
     failed = sum(stay.reason == "failed" and stay.job in mine for stay in history.stays)
     yield Value("jobs_arrived", len(jobs))
     yield Value("jobs_started", sum(window.by(job.started) for job in window.jobs))
-    yield Value("jobs_finished", sum(window.by(job.ended) for job in window.jobs))
+    yield Value("jobs_finished", sum(map(window.done, window.jobs)))
     yield Value("jobs_refused", sum(bool(job.refused) for job in jobs))
     yield Value("jobs_backfilled", sum(job.backfilled for job in jobs))
     yield Value("evictions", sum(job.evictions for job in jobs))

@@ -18,12 +18,14 @@ BOUND = 10_000
 def bounded_slowdown(job: JobRecord) -> float:
     """max(1, (end - arrival) / max(duration, 10 s)) of a job that is done.
 
+    Who was told to leave ends when he would have without waiting, however long he waited.
+
     Raises
     ------
     ValueError
         If it is not.
     """
-    if job.ended is None:
+    if job.ended is None or job.left_early:
         raise ValueError(f"{job.name} is not done")
     return max(1.0, (job.ended - job.arrival) / max(job.duration, BOUND))
 
@@ -31,7 +33,7 @@ def bounded_slowdown(job: JobRecord) -> float:
 def slowdown(window: Window) -> Iterator[Value]:
     """Yield the slowdown of jobs that are done by the end of the window, by size class."""
     for size, jobs in by_size(window.jobs):
-        ratios = sorted(bounded_slowdown(job) for job in jobs if window.by(job.ended))
+        ratios = sorted(bounded_slowdown(job) for job in jobs if window.done(job))
         yield Value("slowdown_jobs", len(ratios), size)
         yield Value("slowdown_unfinished", len(jobs) - len(ratios), size)
         if ratios:

@@ -87,6 +87,10 @@ class Window:
         """Whether something happened by the end of the window."""
         return moment is not None and moment <= self.end
 
+    def done(self, job: JobRecord) -> bool:
+        """Whether a job was done by the end of the window, and did not just leave."""
+        return self.by(job.ended) and not job.left_early
+
     def every(self, step: int) -> Iterator[Sample]:
         """Yield the samples that hold at the begin of the window and every ``step`` ms later."""
         at = self.begin

@@ -26,7 +26,7 @@ case $patience in ''|*[!0-9]*) printf '%s\n' "$usage" >&2; exit 2 ;; esac
 export LC_ALL=C SLURM_TIME_FORMAT=%s
 unset SLURM_CLUSTERS SQUEUE_ACCOUNT SQUEUE_CLUSTERS SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_LICENSES \
   SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_SORT SQUEUE_STATES SQUEUE_USERS
-touched='' finished='' kept='' taking_back='' users=$(id -un)
+touched='' finished='' kept='' inside='' taking_back='' users=$(id -un)
 
 say() { printf '%s\n' "$*"; }
 refuse() { say "REFUSED, nothing was done: $*" >&2; exit 3; }
@@ -373,28 +373,35 @@ ahead_of() {
 add_passing() {
   ahead_of "$@"
   [ -n "$ahead" ] || return 0
-  passing="$passing $3"
-  case ",$users," in *",$user,"*) ;; *) users=$users,$user ;; esac
+  passing=yes
   say "Step $1: job $3 passes job $ahead, which waits for the same nodes."
 }
+# So do all others of its step, which may share these nodes.
+add_inside() {
+  where "$@"
+  [ "$now" = to-do ] && [ -z "$own" ] || return 0
+  inside="$inside $3"
+  case ",$users," in *",$user,"*) ;; *) users=$users,$user ;; esac
+}
 let_in() {
-  passing=''
+  passing='' inside=''
   [ -n "$kept" ] || return 0
   look_ahead
   each "$1" 'start return' add_passing
   [ -n "$passing" ] || return 0
+  each "$1" 'start return' add_inside
   window=$(setting SchedulerParameters | tr , '\n' | sed -n 's/^bf_window=\([0-9]*\)$/\1/p')
   lasting=$((lasting + ${window:-1440}))
   call scontrol update "ReservationName=$reservation" "Users=$users" Flags+=FLEX \
     "EndTime=now+${lasting}minutes"
 }
-passes() { case " $passing " in *" $1 "*) ;; *) return 1 ;; esac; }
-add_nodes_inside() { if passes "$3"; then add_nodes "$@"; fi; }
+is_inside() { case " $inside " in *" $1 "*) ;; *) return 1 ;; esac; }
+add_nodes_inside() { if is_inside "$3"; then add_nodes "$@"; fi; }
 
 # Who has started within the reservation goes on without it, as does who waits and shall not.
 step_out() {
   of "$3"
-  if passes "$3" || [ "$own" = "$reservation" ]; then
+  if is_inside "$3" || [ "$own" = "$reservation" ]; then
     call scontrol update "JobId=$3" ReservationName=
   fi
 }
@@ -476,7 +483,7 @@ release() {
   [ "$now" = to-do ] || return 0
   top=$(squeue --noheader --all --states=PD --format=%Q | sort -n | tail -n 1)
   [ "$2" = start ] || call scontrol update "JobId=$3" StartTime=now
-  if passes "$3"; then call scontrol update "JobId=$3" "ReservationName=$reservation"; fi
+  if is_inside "$3"; then call scontrol update "JobId=$3" "ReservationName=$reservation"; fi
   call scontrol release "$3"
   call scontrol update "JobId=$3" "Priority=$((${top:-0} + 1))"
   started="$started $3"
@@ -602,7 +609,7 @@ if [ -n "$only_undo" ]; then
   exit
 fi
 
-bad='' wanted='' ours='' started='' passing='' reserved='' shown_before=''
+bad='' wanted='' ours='' started='' reserved='' shown_before=''
 look
 look_reserved
 each all 'evict leave start return' add_ours
@@ -626,9 +633,9 @@ for step_now in $steps; do
   # Slurm starts nobody on nodes that are kept; the first in the queue gets them at once.
   later=$(nodes_of "$((step_now + 1))+" | grep -Fvx "$(nodes_of "$step_now")")
   let_in "$step_now"
-  inside=$(each "$step_now" 'start return' add_nodes_inside | paste -s -d , -)
+  theirs=$(each "$step_now" 'start return' add_nodes_inside | paste -s -d , -)
   each "$step_now" 'start return' release
-  keep "$(folded "$(printf '%s\n%s' "$later" "$(names_in "$inside")" | grep . | sort -u)")"
+  keep "$(folded "$(printf '%s\n%s' "$later" "$(names_in "$theirs")" | grep . | sort -u)")"
   await "$step_now" 'start return' run
   each "$step_now" 'start return' step_out
   each "$step_now" 'start return' lower

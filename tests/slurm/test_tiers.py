@@ -75,3 +75,24 @@ def test_what_a_killed_run_has_let_in_goes_on_without_the_reservation(slurm: Slu
     assert slurm.job(job)["JobState"] == "RUNNING"
     assert "Reservation" not in slurm.job(job)
     assert "No reservations" in reservations(slurm)
+
+
+def test_others_of_its_step_start_beside_a_job_that_passes(slurm: Slurm) -> None:
+    full = submit(slurm, "full", 7, "--partition=urgent", "--time=3:00:00", "--nodelist=n[2-8]")
+    slurm.await_state("RUNNING", full)
+    ahead = submit(slurm, "ahead", 2, "--partition=urgent")
+    slurm.wait(lambda: slurm.job(ahead)["Reason"] == "Resources", lambda: slurm.run("squeue"))
+    half = ("--gres=gpu:4", "--mem=1G", "--time=2-0")
+    low = slurm.submit("low", *half)
+    high = slurm.submit("high", "--partition=urgent", *half[:2])
+    coming = [bind(f"a/{job}", "n1", count=1) for job in (low, high)]
+    jobs = [job_of(slurm, job, 1) for job in (low, high)]
+    done = follow(
+        slurm, script_of(slurm, make_plan(jobs, [coming], captured_at=None)), "--wait", "30"
+    )
+    assert done.returncode == 0, done.stdout
+    assert f"job {high} passes" not in done.stdout
+    for job in (low, high):
+        assert slurm.hosts(job) == ["n1"]
+        assert "Reservation" not in slurm.job(job)
+    assert "No reservations" in reservations(slurm)

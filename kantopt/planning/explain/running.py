@@ -153,8 +153,7 @@ class Whereabouts:
             if role.running is not None and other.pending is not None:
                 changes[role.running] = decision.placement.podsets[other.pending]
         placement = self.instance.current.replace(changes)
-        arrivals = (Rule.CAPACITY, Rule.DEVICES, Rule.ELIGIBILITY, Rule.TOPOLOGY, Rule.SLICES)
-        return None if check(self.instance, placement, arrivals) else placement
+        return None if check(self.instance, placement, _OF_OTHER_PLACES) else placement
 
     def _alternative(
         self, values: tuple[int, ...], names: tuple[str, ...], pods: int
@@ -240,5 +239,13 @@ def runs_message(
     return f"RUNS: {pods}; no other nodes have room for {whom}."
 
 
+_OF_OTHER_PLACES = (
+    Rule.CAPACITY,
+    Rule.DEVICES,
+    Rule.ELIGIBILITY,
+    Rule.TOPOLOGY,
+    Rule.SLICES,
+)
+"""Rules that other places of a job that runs are asked by."""
 _HOLDING = (Rule.PINNED.value, Rule.DISRUPTION.value, Rule.LIMITS.value)
 """Rules that keep pods from moving at all; others say only how."""

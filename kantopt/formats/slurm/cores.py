@@ -67,11 +67,16 @@ class Cores:
         }
         """Of each core of a node."""
 
-    def least(self, hosts: Iterable[str]) -> Core:
-        """Return what every core of some nodes has."""
+    def least(self, record: Record, hosts: Iterable[str]) -> Core:
+        """Return what every core has that a job may get on some nodes."""
         if not self._whole:
             return ALONE
-        threads = min((self.threads[host] for host in hosts), default=1)
+        excluded, required = record.hosts("ExcNodeList"), record.hosts("ReqNodeList")
+        _, most = record.range("NumNodes")
+        if required and len(required) == most:
+            hosts = required
+        able = (host for host in hosts if host in self.threads and host not in excluded)
+        threads = min((self.threads[host] for host in able), default=1)
         return Core(max(threads, 1), self._counts_memory)
 
     def lacking(self, record: Record, hosts: Iterable[str]) -> list[str]:

@@ -155,7 +155,7 @@ class JobsReader:
         memory = self._around.memory
         together = self._around.partitions.limits_nodes(record) or memory.takes_all(record)
         by_node, offers = memory.by_node(record), self._offers(record)
-        core = self._around.cores.least(memory.offers(record))
+        core = self._around.cores.least(record, memory.offers(record))
         return wanted(
             record, whole=whole, together=together, by_node=by_node, offers=offers, core=core
         )

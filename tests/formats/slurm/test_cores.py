@@ -82,6 +82,11 @@ def test_nobody_knows_better_without_the_configuration_or_where_some_cores_have_
     assert asked(fields, ONE, config()) == (1, 3, "3Gi")
 
 
+@pytest.mark.parametrize("narrowed", ["ReqNodeList=n1", "ExcNodeList=n3"])
+def test_cores_of_nodes_that_a_job_cannot_get_do_not_count(narrowed: str) -> None:
+    assert asked(f"{NODE} MinMemoryCPU=1G {narrowed}", ONE, config()) == (1, 4, "4Gi")
+
+
 @pytest.mark.parametrize(
     ("fields", "lacking"),
     [

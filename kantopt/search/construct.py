@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.precedence import Precedence
 from kantopt.schema.model import Rule
 from kantopt.search.clearing import clear_for
 from kantopt.search.preempt import Preemption
+from kantopt.search.priority_list import priority_list
 from kantopt.search.relocate import Relocation
 from kantopt.search.reverse_trim import ReverseTrim
 from kantopt.search.state import Change, State
@@ -70,7 +69,7 @@ def construct(
         Jobs that come before all others; a legal placement to go on from, by default the
         snapshot's own.
     """
-    order = _order(instance, seed=seed, in_order=in_order, largest_first=largest_first)
+    order = priority_list(instance, seed=seed, in_order=in_order, largest_first=largest_first)
     order.sort(key=lambda j: j not in first)
     if start is not None:
         order = [j for j in order if not _is_whole(instance, start, j)]
@@ -122,35 +121,6 @@ def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[in
             best = legal
         banned.add(culprit)
     return best
-
-
-def _order(instance: Instance, *, seed: int, in_order: bool, largest_first: bool) -> list[int]:
-    pending = [job.index for job in instance.jobs if instance.pending_of(job.index)]
-    if in_order:
-        return pending
-    rng = random.Random(seed)
-    scale = {j: rng.randint(50, 200) if seed else 100 for j in pending}
-    offered = [
-        sum(node.capacity[r] or 0 for node in instance.nodes)
-        + sum(device.capacity[r] for node in instance.nodes for device in node.devices)
-        for r in range(len(instance.resources))
-    ]
-    who = Precedence(instance)
-
-    def key(j: int) -> tuple[tuple[int, bool, int], int, int, int, int]:
-        job = instance.jobs[j]
-        podsets = [instance.podsets[s] for s in instance.pending_of(j)]
-        gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
-        share = sum(
-            podset.count * amount * 10**9 // most
-            for podset in podsets
-            for amount, most in zip(podset.demand, offered, strict=True)
-            if most
-        )
-        closest = -1 if largest_first else instance.closest(j)
-        return who.place_in_queue(job), -closest, -gpus * scale[j], -share * scale[j], j
-
-    return sorted(pending, key=key)
 
 
 def _pods(placement: Placement) -> int:

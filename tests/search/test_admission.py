@@ -269,7 +269,7 @@ def test_rows_of_neighbours_say_what_the_judge_says_and_undoing_leaves_no_trace(
     for operator, _ in OPERATORS * 5:
         operator(packing, rng)
         for g in range(packing.count):
-            nodes = [n for n in range(packing.nodes) if packing.fits(g, n)]
+            nodes = [n for n in range(packing.nodes) if packing.has_room(g, n)]
             for n in nodes if packing.waits(g) and not packing.offended() else ():
                 packing.add(g, n)
                 assert not faults(instance, packing)

@@ -34,7 +34,7 @@ def put(packing: Packing, g: int, noise: float) -> bool:
 def _place_for(packing: Packing, g: int, noise: float, barred: Iterable[int]) -> int | None:
     """Return a node with room: a home, else the one that is then fullest."""
     for n in packing.vacant_homes(g):
-        if n not in barred and packing.fits(g, n):
+        if n not in barred and packing.has_room(g, n):
             return n
     if packing.fixed_place[g]:
         return None

@@ -174,11 +174,11 @@ def _go_round(
         if first is not None:
             price[first] = np.inf
         for other in np.argsort(-price, kind="stable")[: min(PARTNERS, packing.nodes - 1)].tolist():
-            if packing.fits(g, n) or over():
+            if packing.has_room(g, n) or over():
                 break
             changes = share_out(packing, other, n, wanted, shut, moves, rng)
             carry_over(packing, other, n, changes)
-        if packing.fits(g, n):
+        if packing.has_room(g, n):
             packing.add(g, n)
             return True
     return False

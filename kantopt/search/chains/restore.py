@@ -32,7 +32,9 @@ def restore_nodes(packing: Packing, rng: random.Random) -> list[int]:
                 loose.append(g)
     for n in chosen:
         for g, pods in packing.homes_at[n]:
-            while packing.on[g].get(n, 0) < pods and packing.fits(g, n) and _fetch(packing, g, n):
+            while (
+                packing.on[g].get(n, 0) < pods and packing.has_room(g, n) and _fetch(packing, g, n)
+            ):
                 packing.add(g, n)
     return [g for g in loose if packing.placed[g] < packing.most[g]]
 

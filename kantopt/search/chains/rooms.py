@@ -175,7 +175,7 @@ class Rooms:
             return slice(None)
         return np.array(sorted({0, *(r for g in groups for r in self._rows[g])}), dtype=np.int64)
 
-    def fits(self, g: int, n: int) -> bool:
+    def has_room(self, g: int, n: int) -> bool:
         """Whether a node has room for one more pod of a group, whether or not it admits them."""
         return bool((self.free[:, n] >= self._column[g]).all())
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
 
-JUDGINGS = 10
+JUDGINGS = 12
 """Times that judging a plan takes, to keep for its order and for writing it."""
 SMALL = 0.02
 """Seconds of a processor that judging a plan of a small question takes, however busy that is."""

@@ -67,6 +67,15 @@ def alike_nodes(instance: Instance) -> list[int]:
     ]
 
 
+@lru_cache(maxsize=4)
+def _one_of_each(instance: Instance) -> dict[int, Node]:
+    """Return a node for each number of :func:`alike_nodes`."""
+    first: dict[int, Node] = {}
+    for node, kind in zip(instance.nodes, alike_nodes(instance), strict=True):
+        first.setdefault(kind, node)
+    return first
+
+
 @kept_with_instance(most=1024)
 def _regions(
     instance: Instance, allowed: frozenset[int] | None, level: int | None
@@ -89,14 +98,11 @@ def _rooms(
     instance: Instance, requests: Amounts, devices: tuple[DeviceNeed, ...], most: int
 ) -> dict[int, int]:
     """Pods of a shape that an empty node of each kind holds, but no more than ``most``."""
-    first: dict[int, Node] = {}
-    for node, kind in zip(instance.nodes, alike_nodes(instance), strict=True):
-        first.setdefault(kind, node)
     needs = devices if instance.on(Rule.DEVICES) else ()
     counted = instance.on(Rule.CAPACITY)
     return {
         kind: node_room(node, requests, needs, most, capacity=counted)
-        for kind, node in first.items()
+        for kind, node in _one_of_each(instance).items()
     }
 
 

@@ -10,7 +10,8 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.metrics import bounds, measure
+from kantopt.verify import room
+from kantopt.verify.metrics import bounds, measure, unplaced
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance, without
@@ -203,3 +204,30 @@ def test_odd_pods_that_tolerate_a_cordon_leave_whole_nodes() -> None:
     assert check(instance, moved) == []
     values = measure(instance, moved, tiers)
     assert all(bound <= v for bound, v in zip(bounds(instance, tiers, values), values, strict=True))
+
+
+def test_what_all_jobs_and_nodes_have_is_added_up_once_whatever_the_shapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each job that waits is another shape: thousands of them are asked on thousands of nodes."""
+    walks: list[str] = []
+
+    class Walked(dict[int, int]):
+        def items(self) -> Any:
+            walks.append("jobs")
+            return super().items()
+
+        def values(self) -> Any:
+            walks.append("jobs")
+            return super().values()
+
+    staying, alike = unplaced._staying, room.alike_nodes
+    monkeypatch.setattr(unplaced, "_staying", lambda instance: Walked(staying(instance)))
+    monkeypatch.setattr(room, "alike_nodes", lambda i: walks.append("nodes") or alike(i))
+    nodes = [node(name, cpu=16, gpu=8) for name in "abc"]
+    held = [job(f"r{k}", pods(gpu=2, on=["a"]), preemptible=False) for k in range(2)]
+    waiting = [job(f"w{k}", pods(cpu=1 + k, gpu=1 + k)) for k in range(8)]
+    instance = question(nodes, [*held, *waiting], objectives=[{"unplaced": {"unit": "job"}}])
+    tiers = tiers_of(instance)
+    bounds(instance, tiers, measure(instance, instance.current, tiers))
+    assert {walk: walks.count(walk) for walk in walks} == {"jobs": 1, "nodes": 2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
@@ -193,7 +193,8 @@ def never_placed(instance: Instance, job: Job) -> bool:
     """
     if _gpus_are_limited(instance):
         least = core(Tier(Metric.UNPLACED, "milli-GPU"), instance, job)
-        if least and least > _most_gpus(instance) - sum(_others(instance, job)):
+        others = _staying_in_all(instance) - _staying(instance).get(job.index, 0)
+        if least and least > _most_gpus(instance) - others:
             return True
     room = most_placed(instance, job)
     return not job.placed_with(room)
@@ -272,11 +273,6 @@ def _of_priority(held: _Held, priority: int) -> int:
     return max(held[priority, None], apart)
 
 
-def _others(instance: Instance, job: Job) -> Iterator[int]:
-    """Milli-GPU that pods of each other job hold in every plan."""
-    return (gpus for j, gpus in _staying(instance).items() if j != job.index)
-
-
 @lru_cache(maxsize=4)
 def _staying(instance: Instance) -> dict[int, int]:
     """Milli-GPU by job of the running pods that no plan evicts."""
@@ -287,11 +283,17 @@ def _staying(instance: Instance) -> dict[int, int]:
     return found
 
 
+@lru_cache(maxsize=4)
+def _staying_in_all(instance: Instance) -> int:
+    return sum(_staying(instance).values())
+
+
 def most_gpus_of_all(instance: Instance) -> int | None:
     """Most milli-GPU that pods can hold; ``None`` where GPUs are not limited."""
     return _most_gpus(instance) if _gpus_are_limited(instance) else None
 
 
+@lru_cache(maxsize=4)
 def _most_gpus(instance: Instance) -> int:
     """Most milli-GPU that pods can hold."""
     return sum(most_gpus(instance))

@@ -23,6 +23,9 @@ from kantopt.simulate.metrics.window import Window
 from kantopt.simulate.simulator import Simulator
 from tests.simulate.worlds import drawn
 
+TELL = 10_000
+"""States between two words on how far it is."""
+
 
 def faults(history: History) -> list[str]:
     """Find what is wrong with the books of a simulation."""
@@ -49,7 +52,11 @@ def main() -> int:
     asked = parser.parse_args()
     began, seed, wrong = time.monotonic(), asked.seed, 0
     counts: Counter[str] = Counter()
+    told = TELL
     while counts["states judged"] < asked.states:
+        if counts["states judged"] >= told:
+            told += TELL
+            print(f"{counts['states judged']} states judged", file=sys.stderr, flush=True)
         planned = seed % 5 == 0
         try:
             world, policy = drawn(seed, planned=planned)

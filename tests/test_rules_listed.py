@@ -9,6 +9,7 @@ import pytest
 from kantopt.cp import switches
 from kantopt.planning import arrivals, prefix
 from kantopt.planning.explain import running
+from kantopt.report import standing
 from kantopt.schema.model import Rule
 from kantopt.search.explain import decide
 from kantopt.verify import elsewhere, rules
@@ -30,6 +31,7 @@ LEFT_OUT = [
         elsewhere._OF_PLACES,
         OF_STEPS | ROOM | GANG | REQUIRED | {Rule.ELIGIBILITY, Rule.QUOTA},
     ),
+    (standing.OF_ARRIVALS, OF_STEPS | ROOM | GANG | REQUIRED | {Rule.QUOTA}),
     (running._OF_OTHER_PLACES, OF_STEPS | ON_ALL | GANG | REQUIRED),
     (
         arrivals.WHOEVER_CAME_LAST,

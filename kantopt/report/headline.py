@@ -83,12 +83,17 @@ def _nominated(plan: Plan) -> Iterator[Paragraph]:
         (job.full_name, role.name) for job in plan.jobs for role in job.pod_sets if role.nominated
     }
     pods = sum(item.count for item in plan.evictions if (item.job, item.pod_set) in waiting)
-    if pods:
-        do = "does not run: it is nominated, and loses" if pods == 1 else _THEY_LOSE
-        yield Paragraph(f"Of the evicted {pods} {do} only the room that is kept.")
+    if pods == 1:
+        yield Paragraph(
+            "Of the evicted 1 does not run: it is nominated, and loses only the room that is kept."
+        )
+    elif pods:
+        yield Paragraph(
+            f"Of the evicted {pods} do not run: they are nominated, and lose only the room that is "
+            "kept."
+        )
 
 
-_THEY_LOSE = "do not run: they are nominated, and lose"
 _MUCH, _SHARE = 20, 0.1
 """From how many pods on, and from which share of those that run, a plan disturbs much."""
 

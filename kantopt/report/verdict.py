@@ -92,8 +92,10 @@ def _headline(verdict: Verdict) -> Paragraph:
             "all its figures and bounds by arithmetic hold."
         )
         return Paragraph(text, "good")
-    wrong, _ = told_apart(verdict.pre_existing)
+    wrong, lasting = told_apart(verdict.pre_existing)
     if wrong:
         count = plural(len(wrong), "violation")
         return Paragraph(f"SOUND, with {count} as it stands:", "warn")
+    if lasting:
+        return Paragraph("SOUND: nothing is wrong as it stands.", "good")
     return Paragraph("SOUND: no rule is broken as it stands.", "good")

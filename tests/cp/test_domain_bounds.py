@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -118,6 +119,21 @@ def test_what_victims_keep_of_a_domain_is_counted_once() -> None:
     assert len(names) == len(set(names)) > 0
 
 
+def aiming(instance: Instance, aim: Callable[[Aim], bool]) -> None:
+    """Work through the tiers from where everything is now, with nothing known."""
+    tiers = tiers_of(instance)
+    values = measure(instance, instance.current, tiers)
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda _: 0,
+        bound=lambda *_: None,
+        aim=aim,
+        best=lambda: Best(instance.current, values),
+    ).run()
+
+
 def test_who_aims_in_vain_ends_early() -> None:
     """Three gangs wait as it stands; what is aimed at never comes true."""
     wish = {"topologyRequest": {"required": "rack"}}
@@ -125,22 +141,13 @@ def test_who_aims_in_vain_ends_early() -> None:
         job(f"{n}{p}", pods(count=2, gpu=1), priority=p, **wish) for p in range(3) for n in "xyz"
     ]
     instance = question(RACKS, gangs, objectives=BY_GPUS)
-    tiers, aims = tiers_of(instance), list[Aim]()
-    values = measure(instance, instance.current, tiers)
+    aims = list[Aim]()
 
     def in_vain(aim: Aim) -> bool:
         aims.append(aim)
         return False
 
-    Towards(
-        instance,
-        tiers,
-        Budget(Deadline(None), workers=2),
-        known=lambda _: 0,
-        bound=lambda i, value: None,
-        aim=in_vain,
-        best=lambda: Best(instance.current, values),
-    ).run()
+    aiming(instance, in_vain)
     assert len(aims) == IN_VAIN
 
 
@@ -230,22 +237,12 @@ def test_who_might_be_placed_is_aimed_at_before_domains_are_written_down(
 
     monkeypatch.setattr(DomainRelaxation, "__init__", write)
     instance = question(RACKS, [job("g", pods(count=2, gpu=1), minCount=2)], objectives=BY_GPUS)
-    tiers = tiers_of(instance)
-    values = measure(instance, instance.current, tiers)
 
     def aim(_: Aim) -> bool:
         written.append("aim")
         return False
 
-    Towards(
-        instance,
-        tiers,
-        Budget(Deadline(None), workers=2),
-        known=lambda _: 0,
-        bound=lambda *_: None,
-        aim=aim,
-        best=lambda: Best(instance.current, values),
-    ).run()
+    aiming(instance, aim)
     assert written[0] == "aim"
     assert "domains" in written
 

@@ -277,7 +277,7 @@ def test_a_snapshot_is_sound_though_pods_run_where_they_would_not_be_placed_toda
     tainted = Standing(rule="eligibility", subject="job a/b pod set main", message="(taint)")
     full = Standing(rule="capacity", subject="node n", message="9 of 8 gpu")
     told = render(verdict_blocks(judged("snapshot", pre_existing=(tainted,))), Screen())
-    assert told.startswith("SOUND: no rule is broken as it stands.")
+    assert told.startswith("SOUND: nothing is wrong as it stands.")
     assert "which is no fault of what runs\n  eligibility: job a/b pod set main: (taint)" in told
     told = render(verdict_blocks(judged("snapshot", pre_existing=(tainted, full))), Screen())
     assert told.startswith("SOUND, with 1 violation as it stands:")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search import portfolio
@@ -49,18 +50,47 @@ def no_strategy_is_enough() -> Incumbent:
     return Incumbent(instance, tiers_of(instance), instance.current, tally=tally)
 
 
-def test_a_gang_that_was_left_out_comes_before_more_important_jobs_that_fit_elsewhere() -> None:
+def gang_left_out() -> Instance:
+    """One rack of three nodes, which a gang needs, and a more important job that fits anywhere."""
     nodes = [node(name, cpu=8, rack=f"x/{name[0]}") for name in ("b0", "b1", "b2", "a0", "a1")]
     jobs = [
         job("anywhere", pods(cpu=8), priority=9),
         job("gang", pods(count=3, cpu=8), priority=5, topologyRequest={"required": "rack"}),
     ]
-    instance = question(nodes, jobs)
+    return question(nodes, jobs)
+
+
+def test_a_gang_that_was_left_out_comes_before_more_important_jobs_that_fit_elsewhere() -> None:
+    instance = gang_left_out()
     for without, placed in ((("squeaky-wheel",), 0), ((), 3)):
         best = Incumbent(instance, tiers_of(instance), instance.current, tally=Tally(without))
         run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
         assert sum(where(instance, best.placement, "anywhere").values()) == 1
         assert sum(where(instance, best.placement, "gang").values()) == placed
+
+
+def test_exchange_is_asked_before_those_left_out_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It places some of them, and moves nobody for that."""
+    asked: list[str] = []
+    made = portfolio.offer_constructed
+
+    def constructs(best: Incumbent, *args: Any, **more: Any) -> bool:
+        asked.extend(["left out"] * bool(more.get("first")))
+        return made(best, *args, **more)
+
+    def exchanges(_: Any, placement: Placement, *__: Any) -> Placement:
+        asked.append("exchange")
+        return placement
+
+    monkeypatch.setattr(portfolio, "offer_constructed", constructs)
+    monkeypatch.setattr(portfolio, "exchange", exchanges)
+    instance = gang_left_out()
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
+    assert asked[0] == "exchange"
+    assert "left out" in asked
 
 
 def test_a_more_important_job_without_any_place_keeps_no_gang_from_coming_first() -> None:

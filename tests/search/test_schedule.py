@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +148,9 @@ def test_tiers_below_an_open_one_wait_where_counts_of_domains_come_next(
     racks = [node(f"n{i}", cpu=1, rack=f"b/{i % 2}") for i in range(4)]
     alone, gang = job("a", pods(cpu=1, minCount=0)), job("g", pods(count=3, cpu=1))
     gang["topologyRequest"] = {"preferred": "rack"}
-    for waits, first in ((gang, False), (alone, True)):
+    for waits, work, first in ((gang, None, False), (alone, None, True), (gang, 5.0, True)):
         desk = Told(question(racks, [waits], objectives=OBJECTIVES)).desk
+        desk.budget = replace(desk.budget, work=work)
         for _ in range(2):
             desk.begin(RELAXATION)
             relax(desk, desk.budget.deadline)

@@ -78,6 +78,13 @@ def _all(text: str, file: str, problems: list[Problem]) -> Iterator[Record]:
     yield from _records(lines, file, problems)
 
 
+_SOMETIMES = re.compile(
+    "(Tres|CpusPer|MemPer|NtasksPer|Mail|Comment|AdminComment|SystemComment|Extra|Reason)",
+    re.ASCII | re.IGNORECASE,
+)
+"""How fields begin that Slurm adds at the end of some records only."""
+
+
 def _check_end(text: str, records: Sequence[Record]) -> None:
     """Report a last record that was cut.
 
@@ -94,7 +101,8 @@ def _check_end(text: str, records: Sequence[Record]) -> None:
     before = [record.fields for record in records[:-1] if record.kind == last.kind]
     if not before or not (one_line or in_lines):
         return
-    final = [key for key in before[0] if all(key in fields for fields in before)][-1]
+    common = [key for key in before[0] if all(key in fields for fields in before)]
+    final = [key for key in common if not _SOMETIMES.match(key)][-1]
     if final not in last.fields:
         last.problem(final, "what all before it have: the text ends within this record")
 

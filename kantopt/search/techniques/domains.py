@@ -40,11 +40,11 @@ def divided(desk: Desk, deadline: Deadline) -> None:
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
-        best = desk.incumbent.placement
-        if best is not completed and desk.incumbent.leaves_out():
-            completed = best
+        found = desk.incumbent.placement
+        if found is not completed and desk.incumbent.leaves_out():
+            completed = found
             strategy = DEFAULT_PORTFOLIO[0]
-            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=best))
+            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=found))
         return legal
 
     towards = Towards(

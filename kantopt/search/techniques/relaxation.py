@@ -15,11 +15,13 @@ def relax(desk: Desk, until: Deadline) -> None:
     """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most.
 
     Where counts of domains come next the tiers below one that stays open wait until that is done:
-    it finds better plans, for which they would have to be proved anew.
+    it finds better plans, for which they would have to be proved anew. They do not come, and this
+    has no other turn, where work is counted.
     """
     desk.tell_arithmetic()
     locks = desk.looked_at[UNTIL_OPEN] = desk.incumbent.values
-    beyond = desk.before("relaxation") > 0 or not worth_dividing(desk.instance, desk.tiers)
+    awaited = desk.budget.work is None and worth_dividing(desk.instance, desk.tiers)
+    beyond = desk.before("relaxation") > 0 or not awaited
     if beyond:
         desk.looked_at["relaxation"] = locks
 

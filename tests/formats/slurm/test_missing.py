@@ -49,6 +49,12 @@ def test_a_record_that_is_cut_is_an_error_that_names_it(folder: str, kind: str) 
     cluster(whole.rstrip(), *others)
 
 
+def test_a_record_without_what_slurm_adds_to_some_only_is_whole() -> None:
+    first, second, *_, last = printed(LINES, "JobId").splitlines()
+    more = " TresPerNode=gres:gpu:1 MailUser=eve MailType=END"
+    cluster(f"{first}{more}\n{second}{more}\n{last}", printed(LINES, "NodeName"))
+
+
 def test_nodes_jobs_and_partitions_that_others_tell_of_are_missed_by_name() -> None:
     nodes, jobs, partitions = (printed(TEXT, k) for k in ("NodeName", "JobId", "PartitionName"))
     assert notes(nodes, jobs, partitions) == []

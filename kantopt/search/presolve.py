@@ -99,12 +99,17 @@ def _alone(instance: Instance, term: AntiAffinity) -> bool:
 def _even(instance: Instance, spread: Spread) -> bool:
     """Whether all pods that a spread counts may be in one domain."""
     labelled = _labelled(instance, spread.key)
-    return instance.pods_of(spread.counted) <= spread.max_skew and labelled.issuperset(
+    return _pods_of(instance, spread.counted) <= spread.max_skew and labelled.issuperset(
         _reach(instance, spread.owner)
     )
 
 
 @lru_cache(maxsize=16)
+def _pods_of(instance: Instance, podsets: tuple[int, ...]) -> int:
+    """Pods of some pod sets: each of a thousand may have a constraint that counts all of them."""
+    return instance.pods_of(podsets)
+
+
 @lru_cache(maxsize=16)
 def _labelled(instance: Instance, key: str) -> frozenset[int]:
     """Nodes that are in a domain of a label."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.actions import Wave
+from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
@@ -181,6 +182,25 @@ def test_where_pods_are_spread_who_fits_in_whatever_comes_waits_for_nobody_else(
     assert not replay(instance, waves)[0]
     by_node = {action.target.node: w for w in waves for action in w.actions if action.target}
     assert [len(by_node[n].after) for n in range(3)] == [3, 1, 1]
+
+
+def test_what_all_are_spread_by_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job has a constraint of its own on the pods of all: they are as many as their square."""
+    everybody = {"maxSkew": 50, "topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    alike: Document = {"labels": {"a": "b"}, "topologySpreadConstraints": [everybody]}
+    jobs = [job(f"j{i}", pods(on=["a"], **alike)) for i in range(60)]
+    instance = question([node(n, labels={"zone": n}) for n in "ab"], jobs)
+    counted, asked = [0], Instance.label_domain
+
+    def label_domain(self: Instance, n: int, key: str) -> str | None:
+        counted[0] += 1
+        return asked(self, n, key)
+
+    monkeypatch.setattr(Instance, "label_domain", label_domain)
+    waves = sequence(instance, put(instance, {"j0": ["b"], "j1": ["b"]}))
+    assert waves is not None
+    assert len(waves) == 1
+    assert counted[0] < 10 * len(jobs)
 
 
 def test_a_pod_waits_for_no_quota_of_what_it_does_not_ask_for() -> None:

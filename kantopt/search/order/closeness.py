@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
@@ -52,18 +52,19 @@ class Near:
                 for s in {term.owner, *term.others} & self._concerned:
                     self._terms.setdefault(s, []).append(t)
         if self.instance.on(Rule.SPREAD):
+            skews = _Skews(self.instance, units)
             for t, spread in enumerate(self.instance.spreads):
-                concerned = {spread.owner, *spread.counted} & self._concerned
-                crowded = _may_skew(self.instance, spread, units)
-                if spread.owner in concerned and crowded:
+                crowded = skews.of(spread)
+                if spread.owner in self._concerned and crowded:
                     self._crowded[t] = crowded
-                    for s in concerned:
+                    for s in self._concerned.intersection((spread.owner, *spread.counted)):
                         self._spreads.setdefault(s, []).append(t)
 
     def _related(self) -> set[int]:
         """Pod sets that share a term or a constraint with one that changes."""
-        found = (sides for sides in self.instance.related if sides & self._concerned)
-        return {s for sides in found for s in sides if self._neighbours.concern(s)}
+        related = self.instance.related
+        found = set[int]().union(*(sides for sides in related if sides & self._concerned))
+        return {s for s in found if self._neighbours.concern(s)}
 
     def concerns(self, unit: Unit) -> bool:
         """Whether neighbours matter to a unit."""
@@ -176,33 +177,56 @@ class Near:
             yield "others"
 
 
-def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> set[str]:
-    """Domains where some order could break a spread constraint: without, nobody waits for it."""
-    over = spread.over
-    base = dict.fromkeys(spread_domains(instance, spread), 0)
-    most, least = dict(base), dict(base)
-    arrives: set[str | None] = set()
-    for s in spread.counted:
-        for spot, pods in instance.podsets[s].current.items():
-            domain = instance.label_domain(spot.node, spread.key)
-            if spot.node in over and domain is not None:
-                most[domain] += pods
-                least[domain] += pods
-    for change in (change for unit in units for change in unit.changes):
-        counted = change.podset in spread.counted
-        for place, sum_, pods in (
-            (change.source, least, -change.pods),
-            (change.target, most, change.pods),
-        ):
-            if place is None:
-                continue
-            domain = instance.label_domain(place.node, spread.key)
-            if sum_ is most and change.podset == spread.owner:
-                arrives.add(domain)
-            if domain is not None and place.node in over and counted:
-                sum_[domain] += pods
-    floor = min(least.values(), default=0) if len(base) >= spread.min_domains else 0
-    return {d for d in arrives if d in base and most[d] - floor > spread.max_skew}
+class _Skews:
+    """Domains where some order of units could break a spread constraint.
+
+    Each pod set of a thousand may have a constraint of its own: what they count alike is counted
+    once, and only of those whose pods come somewhere.
+    """
+
+    def __init__(self, instance: Instance, units: Sequence[Unit]) -> None:
+        self._instance = instance
+        self._changes = [change for unit in units for change in unit.changes]
+        self._targets: dict[int, set[int]] = {}
+        for change in self._changes:
+            if change.target is not None:
+                self._targets.setdefault(change.podset, set()).add(change.target.node)
+        self._counts: dict[Hashable, tuple[Mapping[str, int], int]] = {}
+
+    def of(self, spread: Spread) -> set[str]:
+        """Return the domains of a constraint; without any, nobody waits for it."""
+        targets = self._targets.get(spread.owner)
+        if not targets:
+            return set()
+        alike = spread.key, spread.counted, spread.over
+        if alike not in self._counts:
+            self._counts[alike] = self._counted(spread)
+        most, least = self._counts[alike]
+        floor = least if len(most) >= spread.min_domains else 0
+        domains = {self._instance.label_domain(n, spread.key) for n in targets}
+        known = {d for d in domains if d is not None and d in most}
+        return {d for d in known if most[d] - floor > spread.max_skew}
+
+    def _counted(self, spread: Spread) -> tuple[Mapping[str, int], int]:
+        """Return the most pods that each domain could have, and the fewest of the emptiest."""
+        key, over, counted = spread.key, spread.over, set(spread.counted)
+        most = dict.fromkeys(spread_domains(self._instance, spread), 0)
+        for s in counted:
+            for spot, pods in self._instance.podsets[s].current.items():
+                domain = self._instance.label_domain(spot.node, key)
+                if domain is not None and spot.node in over:
+                    most[domain] += pods
+        least = dict(most)
+        for change in self._changes:
+            if change.podset in counted:
+                for place, sums, pods in (
+                    (change.source, least, -change.pods),
+                    (change.target, most, change.pods),
+                ):
+                    domain = place and self._instance.label_domain(place.node, key)
+                    if place is not None and domain is not None and place.node in over:
+                        sums[domain] += pods
+        return most, min(least.values(), default=0)
 
 
 def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:

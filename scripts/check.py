@@ -49,8 +49,8 @@ def main() -> None:
         print(f"\n$ {name}", *arguments, flush=True)
         environment.run([python, "-m", name, *arguments])
 
-    # One more than there are cores on a small machine: some tests wait for clocks and daemons.
-    tests = ("-n", "3", "--dist", "worksteal")
+    # Twice the cores of a small machine: many tests wait for clocks, daemons and processes.
+    tests = ("-n", "4", "--dist", "worksteal")
     if arguments:
         system.join()
         coverage = ("--cov", f"--cov-fail-under={COVERAGE}")

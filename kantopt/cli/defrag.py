@@ -1,7 +1,7 @@
 """``kantopt defrag``."""
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -148,12 +148,14 @@ def defrag(
             run.check_age(question)
             progress.reach("planning")
             left_out = known_techniques(without or ())
-            settings = Options(engine=engine, seed=seed, without=left_out)
+            form = shown.in_yaml
+            settings = Options(engine=engine, seed=seed, without=left_out, in_yaml=form)
             settings = settings if workers is None else replace(settings, workers=workers)
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
-            options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
+            options = settings.of_the_answer()
+            options |= {"time_limit": time_limit, "deterministic": deterministic}
             plan, result = run.unchanged(question, wanted.model, options), None
             if plan is None:
                 result = defragment(

@@ -1,7 +1,7 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -145,6 +145,7 @@ def plan(
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
                 without=known_techniques(without or ()),
+                in_yaml=shown.in_yaml,
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
@@ -171,7 +172,8 @@ def plan(
                 shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
-            options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
+            options = settings.of_the_answer()
+            options |= {"time_limit": time_limit, "deterministic": deterministic}
             answer, result = run.unchanged(question, chosen, options), None
             if answer is None:
                 result = make_plan(

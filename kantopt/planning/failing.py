@@ -15,6 +15,8 @@ from kantopt.verify.step import Step
 
 def bears_of(question: Question, instance: Instance) -> Bears:
     """Return how many pods of jobs may go before nobody makes them anew, and whom Kueue stops."""
+    if not any(podset.running for podset in instance.podsets):
+        return Bears()  # a hundred thousand jobs may wait for an empty cluster
     of_kubernetes = question.read_as is not None and question.read_as.source == "kubernetes"
     bears, stoppable, stoppers = dict[str, int](), set[str](), set[str]()
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):

@@ -129,10 +129,11 @@ class Run:
             victims = sum(step.pods for step in leaving)
             pods = victims + sum(step.pods for step in steps.binds)
         naming = min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
-        writing = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(self.instance.jobs)
-        writing += shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
+        telling = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(self.instance.jobs)
+        writing = shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
         writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)
-        return JUDGINGS * self.judging + naming + writing
+        writing *= 1 if self.options.in_yaml else shares.OTHER_FORMS
+        return JUDGINGS * self.judging + naming + telling + writing
 
     @property
     def looking_back(self) -> Deadline:
@@ -178,8 +179,7 @@ class Run:
 
     def construct(self) -> None:
         """Find a plan fast."""
-        deadline = self.searching
-        strategies = self.options.strategies
+        deadline, strategies = self.searching, self.options.strategies
         short = not deadline.deterministic and deadline.remaining() < shares.ONE_STRATEGY
         if not strategies and (short or self._left_to_repair()):
             strategies = DEFAULT_PORTFOLIO[:1]

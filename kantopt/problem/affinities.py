@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from kantopt.problem.cluster import Budget, Node
 from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
@@ -29,17 +30,26 @@ class PodLabels:
 
 
 class Selections:
-    """Pod sets by selector and namespaces, each worked out once."""
+    """Pod sets by selector and namespaces, each worked out once, and nothing if nobody selects."""
 
     def __init__(self, labels: Sequence[PodLabels]) -> None:
         self._labels = labels
-        self._by_namespace: dict[str, list[PodLabels]] = {}
-        self._by_label: dict[tuple[str, str, str], list[PodLabels]] = {}
-        for item in labels:
-            self._by_namespace.setdefault(item.namespace, []).append(item)
-            for key, value in item.document.labels.items():
-                self._by_label.setdefault((item.namespace, key, value), []).append(item)
         self._known: dict[str, tuple[int, ...]] = {}
+
+    @cached_property
+    def _by_namespace(self) -> dict[str, list[PodLabels]]:
+        found: dict[str, list[PodLabels]] = {}
+        for item in self._labels:
+            found.setdefault(item.namespace, []).append(item)
+        return found
+
+    @cached_property
+    def _by_label(self) -> dict[tuple[str, str, str], list[PodLabels]]:
+        found: dict[tuple[str, str, str], list[PodLabels]] = {}
+        for item in self._labels:
+            for key, value in item.document.labels.items():
+                found.setdefault((item.namespace, key, value), []).append(item)
+        return found
 
     def select(self, selector: LabelSelector, namespaces: Sequence[str]) -> tuple[int, ...]:
         key = repr((selector, tuple(namespaces)))
@@ -60,8 +70,9 @@ class Selections:
         Each job of a thousand may have a selector of its own.
         """
         asked = [(namespace, key, value) for key, value in selector.match_labels.items()]
-        lists = [self._by_label.get(label, []) for label in asked]
-        return min(lists, key=len, default=self._by_namespace.get(namespace, []))
+        if not asked:
+            return self._by_namespace.get(namespace, [])
+        return min((self._by_label.get(label, []) for label in asked), key=len)
 
 
 def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ...]:

@@ -111,7 +111,10 @@ def build_instance(
     if problems:
         raise BadDataError(problems)
     if model.asks_for(Metric.CHANGES_TO_PLAN):
-        podsets = tuple(replace(podset, wanted=wanted.get(podset.index)) for podset in podsets)
+        podsets = tuple(
+            replace(podset, wanted=wanted[podset.index]) if podset.index in wanted else podset
+            for podset in podsets
+        )
     budgets = build_budgets(
         snapshot.pod_disruption_budgets,
         builder.labels,

@@ -27,6 +27,17 @@ from kantopt.schema.windows import bytes_per_second
 
 
 @dataclass(frozen=True, slots=True)
+class _Asks:
+    """What one pod takes; shared by pod sets that ask the same."""
+
+    requests: Amounts
+    devices: tuple[DeviceNeed, ...]
+    demand: Amounts
+    """Of both, but for what typed quotas count."""
+    gpu_milli: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Places:
     """Nodes a pod set may go to; shared by pod sets that ask the same."""
 
@@ -64,6 +75,7 @@ class JobsBuilder:
         self._queue_index = {queue.name: queue.index for queue in self.queues}
         self._classes = PriorityClasses(snapshot)
         self._places: dict[str, _Places] = {}
+        self._asked: dict[str, _Asks] = {}
         self._fenced: dict[tuple[Mark, ...], list[int]] = {}
         """Nodes by what pods must tolerate to arrive there, if there is anything."""
         for node in nodes:
@@ -88,7 +100,7 @@ class JobsBuilder:
         for podset in document.pod_sets:
             places = self._places_of(podset, self._barred(document)).allowed
             places |= {self._node_index[place.node] for place in podset.assignments}
-            demand = self._typed.added(demand_of(*self._asks(podset)), places)
+            demand = self._typed.added(self._asks_of(podset).demand, places)
             held = [had + podset.count * amount for had, amount in zip(held, demand, strict=True)]
         quotas = tuple(
             replace(
@@ -182,13 +194,12 @@ class JobsBuilder:
         count: int,
         current: Mapping[Spot, int],
     ) -> int:
-        requests, devices = self._asks(podset)
+        asks = self._asks_of(podset)
         places = self._places_of(podset, self._barred(job))
         on = frozenset(spot.node for spot in current)
         places_of_all = places.allowed if on <= places.allowed else places.allowed | on
-        demand = self._typed.added(demand_of(requests, devices), places_of_all)
+        demand = self._typed.added(asks.demand, places_of_all)
         cost = podset.disruption_cost
-        gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
         exempt = is_exempt(podset.labels, self._exempt)
@@ -199,7 +210,7 @@ class JobsBuilder:
             # Nothing is moved off a node that is not ready; R11 says so of those partly there.
             movable = movable and not all(self._nodes[spot.node].holds for spot in current)
             preemptible = preemptible and not self._ages.is_young(job, podset)
-            lost = gpu_milli * self._ages.unsaved(job, podset) // 1000
+            lost = asks.gpu_milli * self._ages.unsaved(job, podset) // 1000
             if self._copies:
                 memory, live = memory_in(self._resources, demand), job.move_mode == "live"
                 copied = migration_mib(memory, dirty_rate, self._bandwidth, live=live)
@@ -211,10 +222,10 @@ class JobsBuilder:
                 role=role,
                 name=podset.name,
                 count=count,
-                requests=requests,
-                devices=devices,
+                requests=asks.requests,
+                devices=asks.devices,
                 demand=demand,
-                gpu_milli=gpu_milli,
+                gpu_milli=asks.gpu_milli,
                 current=current,
                 allowed=places.allowed,
                 emptied=places.emptied,
@@ -240,14 +251,20 @@ class JobsBuilder:
         self.labels.append(PodLabels(s, job.namespace, podset))
         return s
 
-    def _asks(self, podset: docs.PodSet) -> tuple[Amounts, tuple[DeviceNeed, ...]]:
-        """Return what a pod takes of its node, and of devices."""
-        asked = {"pods": 1, **podset.requests, **self._uses.asks(podset)}
-        devices = sorted(
-            DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))
-            for need in podset.devices
-        )
-        return amounts(self._resources, asked), tuple(devices)
+    def _asks_of(self, podset: docs.PodSet) -> _Asks:
+        """Return what a pod takes of its node, and of devices, worked out once per ask."""
+        ask = repr((podset.requests, podset.devices, podset.host_ports))
+        if ask not in self._asked:
+            asked = {"pods": 1, **podset.requests, **self._uses.asks(podset)}
+            requests = amounts(self._resources, asked)
+            devices = sorted(
+                DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))
+                for need in podset.devices
+            )
+            demand = demand_of(requests, devices)
+            gpu_milli = gpu_milli_of(self._resources, demand)
+            self._asked[ask] = _Asks(requests, tuple(devices), demand, gpu_milli)
+        return self._asked[ask]
 
     def _barred(self, job: docs.Job) -> frozenset[int]:
         """Nodes of the zone, for jobs that it is not for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import gcd
 
 import numpy as np
@@ -56,7 +57,13 @@ class _Exchange:
         self.instance = instance
         self.sizes = {j: size for j in range(len(instance.jobs)) if (size := _size(instance, j))}
         self._before = placement
-        self.waiting = [j for j in self.sizes if not self._pods(placement, j)]
+        self.waiting: dict[tuple[int, int], list[int]] = {}
+        """Jobs by priority and size. Those that may be anywhere are the easiest to place, those in
+        small domains the hardest: so they come in each list."""
+        for j in sorted(self.sizes, key=lambda j: (instance.closest(j), j)):
+            if not self._pods(placement, j):
+                kind = self._priority(j), self.sizes[j]
+                self.waiting.setdefault(kind, []).append(j)
 
     def run(self, deadline: Deadline) -> bool:
         """Exchange as long as something is gained; return whether anything was."""
@@ -65,7 +72,7 @@ class _Exchange:
         self.state = State(self.instance, self._before)
         self.placer = Placer(Scores(self.state, Strategy.BEST_FIT))
         before = self.state.mark()
-        for priority in sorted({self._priority(j) for j in self.waiting}, reverse=True):
+        for priority in sorted({priority for priority, _ in self.waiting}, reverse=True):
             placed = [
                 j
                 for j in self.sizes
@@ -81,27 +88,29 @@ class _Exchange:
 
     def _give_way(self, j: int) -> None:
         """Let as many jobs as possible of the same priority take the nodes of one."""
-        one = self.instance.jobs[j]
-        pool = [
-            k
-            for k in self.waiting
-            if self._priority(k) == one.priority
-            and self.sizes[k] < self.sizes[j]
-            # Lesser pods may be gone from these nodes: not for one that evicts nobody.
-            and (self.instance.jobs[k].may_preempt or not one.may_preempt)
-        ]
-        # Those that may be anywhere are the easiest to place, those in small domains the hardest.
-        pool.sort(key=lambda k: (self.instance.closest(k), k))
+        pool = list(self._pool(j))
         for _ in range(_MOST_FAILED):
             chosen = self._chosen(pool, self.sizes[j])
             if len(chosen) < 2:
                 return
             placed = self._place(j, chosen)
             if placed == len(chosen):
-                self.waiting = [k for k in self.waiting if k not in chosen]
+                for k in chosen:
+                    self.waiting[self._priority(k), self.sizes[k]].remove(k)
                 return
             kept, homeless = chosen[:placed], chosen[placed]
             pool = [k for k in pool if k in kept or not self._as_hard(k, homeless)]
+
+    def _pool(self, j: int) -> Iterator[int]:
+        """Yield who may take the nodes of a job: of each size as many as these could hold."""
+        one = self.instance.jobs[j]
+        for (priority, size), those in self.waiting.items():
+            if priority == one.priority and size < self.sizes[j]:
+                # Lesser pods may be gone from these nodes: not for one that evicts nobody.
+                able = (
+                    k for k in those if self.instance.jobs[k].may_preempt or not one.may_preempt
+                )
+                yield from islice(able, self.sizes[j] // size)
 
     def _as_hard(self, k: int, other: int) -> bool:
         """Whether a job is no easier to place than another."""
@@ -135,6 +144,9 @@ class _Exchange:
                 self.state.add(s, spot, -pods)
                 nodes[spot.node] = True
         return nodes
+
+    def _may_evict(self, j: int) -> bool:
+        return self.instance.jobs[j].may_preempt
 
     def _priority(self, j: int) -> int:
         return self.instance.jobs[j].priority

@@ -107,8 +107,8 @@ def _left_out_first(
         tiers = [tier for i, tier in enumerate(best.tiers) if best.values[i] > best.floor(i)]
         tiers = [tier for tier in tiers if tier.metric is Metric.UNPLACED and not tier.surplus]
         placed = {j for j in pending if any(map(best.placement.placed, jobs[j].podsets))}
-        left_out = {j for j in pending if j not in placed | asked}
-        left_out = {j for j in left_out if any(tier.concerns(jobs[j]) for tier in tiers)}
+        rest = set(pending) - placed - asked
+        left_out = {j for j in rest if any(tier.concerns(jobs[j]) for tier in tiers)}
         if not left_out:
             return
         top = max(jobs[j].priority for j in left_out)

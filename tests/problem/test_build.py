@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.problem.cluster import Spot
+from kantopt.problem import build_jobs
+from kantopt.problem.amounts import amounts
+from kantopt.problem.cluster import Amounts, Spot
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from tests.verify.world import GPU, Document, job, node, pods, question
@@ -22,6 +25,24 @@ def test_quantities_are_in_base_units_in_the_order_of_the_names() -> None:
     assert instance.nodes[0].capacity == (1500, 2**30, 2, None)
     # What is finer than the unit is rounded up in a request.
     assert instance.podsets[0].requests == (101, 5, 0, 1)
+
+
+def test_what_many_jobs_ask_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def counted(resources: Sequence[str], values: Mapping[str, str | int], **how: bool) -> Amounts:
+        asked.append(values)
+        return amounts(resources, values, **how)
+
+    monkeypatch.setattr(build_jobs, "amounts", counted)
+    instance = question([node("a")], [job(f"j{i}", pods(cpu=1 + i % 3)) for i in range(30)])
+    assert [podset.requests for podset in instance.podsets[:4]] == [
+        (1000, 1),
+        (2000, 1),
+        (3000, 1),
+        (1000, 1),
+    ]
+    assert len(asked) == 3
 
 
 def test_every_pod_counts_as_one_and_nodes_without_a_number_take_any() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import pytest
@@ -59,6 +60,22 @@ def test_the_portfolio_exchanges() -> None:
     best = Incumbent(instance, tiers_of(instance), instance.current)
     run_portfolio(best, FOREVER, ())
     assert where(instance, best.placement, "large") == {}
+
+
+def test_of_many_that_wait_only_as_many_are_looked_at_as_could_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def counted(counts: Mapping[int, int], total: int) -> dict[int, int]:
+        looked.append(sum(counts.values()))
+        return most_that_add_up(counts, total)
+
+    monkeypatch.setattr(f"{exchange.__module__}.most_that_add_up", counted)
+    jobs = [gang("large", 4), *(gang(f"small-{k}", 1 + k % 2) for k in range(40))]
+    instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES)
+    exchanged(instance, built(instance))
+    assert looked == [4 + 2]
 
 
 @pytest.mark.parametrize("hopeless", [0, 20])

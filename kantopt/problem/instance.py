@@ -168,6 +168,15 @@ class Instance:
         )
 
     @cached_property
+    def terms_of(self) -> Mapping[int, Sequence[int]]:
+        """Anti-affinity terms by pod set that they look at; of pod sets without any nothing."""
+        found: dict[int, list[int]] = {}
+        for t, term in enumerate(self.anti_affinities):
+            for s in {term.owner, *term.others}:
+                found.setdefault(s, []).append(t)
+        return found
+
+    @cached_property
     def needs_of(self) -> Mapping[int, Sequence[TopologyNeed]]:
         """Topology needs by job; of jobs without any nothing."""
         found: dict[int, list[TopologyNeed]] = {}

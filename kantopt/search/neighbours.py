@@ -9,6 +9,7 @@ import numpy as np
 from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread
+from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask, mask_of
 
@@ -222,6 +223,12 @@ def _named(each: _Term | _Spread | _Near) -> str:
     return "claim" if isinstance(each, _Term) and each.everywhere else each.rule.value
 
 
+@kept_with_instance(most=64)
+def _eligible(instance: Instance, over: frozenset[int]) -> Mask:
+    """Nodes that a constraint looks at; thousands look at the same."""
+    return mask_of(len(instance.nodes), over)
+
+
 class Neighbours:
     """Pods counted by the affinities and spread constraints that concern them.
 
@@ -260,7 +267,7 @@ class Neighbours:
         for item in spreads:
             same = item.key, item.max_skew, item.min_domains, item.counted, item.over
             if same not in found:
-                eligible = mask_of(len(self._instance.nodes), item.over)
+                eligible = _eligible(self._instance, item.over)
                 found[same] = _Spread(item, self._domains(item.key), eligible)
             found[same].owners.add(item.owner)
         for spread in found.values():

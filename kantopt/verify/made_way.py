@@ -12,12 +12,6 @@ Changes = list[tuple[int, Spot, int]]
 """Pods that come to spots; below 0 they leave."""
 
 
-def add(loads: Loads, pods: Changes, sign: int) -> None:
-    """Count pods in, or out."""
-    for s, spot, k in pods:
-        loads.add(s, spot, sign * k)
-
-
 class MadeWay:
     """Undoes moves of a step, from the snapshot to a plan, for those who would not be there."""
 
@@ -42,8 +36,8 @@ class MadeWay:
 
     def shift(self, loads: Loads, named: Pods, pods: Changes, sign: int) -> None:
         """Count pods in or out, also of those that anti-affinity names."""
-        add(loads, pods, sign)
         for s, spot, k in pods:
+            loads.add(s, spot, sign * k)
             if s in self.mates:
                 named[s, spot] = named.get((s, spot), 0) + sign * k
 

@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.verify.elsewhere import Elsewhere, changed, free_spots
-from kantopt.verify.made_way import Changes, MadeWay, add
+from kantopt.verify.made_way import Changes, MadeWay
 from kantopt.verify.rules import check
 from kantopt.verify.rules.priority import Pods, in_the_way, victim_units, without_lesser
 from kantopt.verify.rules.quota import cohorts
@@ -134,12 +134,12 @@ class Preemptors:
 
         Else it is others who have its room, and the job perhaps what was free beside it.
         """
-        bound, loads, named = self._bound(job), self._loads, self._named(job)
-        add(loads, bound, -1)
+        bound, loads, named = self._bound(job), self._loads, self._named
+        self._made_way.shift(loads, named, bound, -1)
         undone = self._made_way.undo(loads, named, bound)
         fits = not in_the_way(self.step, (loads, named), unit)
-        add(loads, undone, -1)
-        add(loads, bound, 1)
+        self._made_way.shift(loads, named, undone, -1)
+        self._made_way.shift(loads, named, bound, 1)
         return fits
 
     def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
@@ -163,13 +163,14 @@ class Preemptors:
         The latter as the plan is otherwise, or with those back that made way.
         """
         back = self._kept_out_by(other, unit)
-        bound, loads, named = self._bound(other), self._loads, self._named(other)
-        add(loads, bound, -1)
+        bound, loads, named = self._bound(other), self._loads, self._named
+        self._made_way.shift(loads, named, bound, -1)
         worth = back or self._may_fit(pods, bound)
         first = [(s, spot, 1) for s, spot in pods]
         self._made_way.shift(loads, named, first, -1)
         undone = self._made_way.undo(loads, named, bound)
-        add(loads, [*undone, *((s, spot, -k) for s, spot, k in [*first, *bound])], -1)
+        self._made_way.shift(loads, named, undone, -1)
+        self._made_way.shift(loads, named, [*first, *bound], 1)
         if not (worth or undone):
             return False
         self._tried += EACH
@@ -235,13 +236,11 @@ class Preemptors:
         """Loads after the step, from which pods are taken for a while."""
         return self.step.loads.copy()
 
-    def _named(self, without: Job) -> Pods:
-        """Pods that anti-affinity names, but for those of a job that the plan binds."""
-        instance = self.step.instance
-        named = self._made_way.mates - {
-            s for s in without.podsets if not instance.podsets[s].running
-        }
-        return {(s, spot): k for s in named for spot, k in self.step.after.podsets[s].items()}
+    @cached_property
+    def _named(self) -> Pods:
+        """Pods after the step that anti-affinity names, from which some are taken as well."""
+        after = self.step.after.podsets
+        return {(s, spot): k for s in self._made_way.mates for spot, k in after[s].items()}
 
     def _may_fit(self, pods: list[tuple[int, Spot]], freed: Changes) -> bool:
         """Whether there is room for so many pods now that some are gone; by resources of nodes."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
@@ -204,27 +206,30 @@ def _quota_full(loads: Loads, before: Loads, unit: Pods) -> bool:
 
 def _repelled(step: Step, pods: Pods, unit: Pods) -> bool:
     instance = step.instance
-    back = {s for s, _ in unit}
-    for term in instance.anti_affinities:
-        if term.owner not in back and back.isdisjoint(term.others):
-            continue
-        returned = {
-            instance.label_domain(spot.node, term.key)
-            for s, spot in unit
-            if s == term.owner or s in term.others
-        }
-        owners: dict[str | None, int] = {}
-        others: dict[str | None, int] = {}
-        for (s, spot), k in (*pods.items(), *unit.items()):
-            domain = instance.label_domain(spot.node, term.key)
-            if s == term.owner:
-                owners[domain] = owners.get(domain, 0) + k
-            if s in term.others:
-                others[domain] = others.get(domain, 0) + k
+    known: dict[str, Mapping[str, Counter[int]]] = {}
+    for t in sorted({t for s, _ in unit for t in instance.terms_of.get(s, ())}):
+        term = instance.anti_affinities[t]
+        if term.key not in known:
+            known[term.key] = _beside(instance, term.key, pods, unit)
+        mates = {term.owner, *term.others}
         allowed = 1 if term.owner in term.others else 0
-        if any(
-            domain is not None and owners.get(domain, 0) and others.get(domain, 0) > allowed
-            for domain in returned
-        ):
-            return True
+        for domain in {instance.label_domain(x.node, term.key) for s, x in unit if s in mates}:
+            there = Counter[int]() if domain is None else known[term.key][domain]
+            if there[term.owner] and sum(there[s] for s in term.others) > allowed:
+                return True
     return False
+
+
+def _beside(instance: Instance, key: str, pods: Pods, unit: Pods) -> Mapping[str, Counter[int]]:
+    """Count by pod set what is in the domains of a unit, that itself included."""
+    domains = {instance.label_domain(spot.node, key) for _, spot in unit}
+    found = {domain: Counter[int]() for domain in domains if domain is not None}
+    domain_of = {
+        node.index: found[domain]
+        for node in instance.nodes
+        if (domain := node.labels.get(key)) is not None and domain in found
+    }
+    for (s, spot), k in (*pods.items(), *unit.items()):
+        if spot.node in domain_of:
+            domain_of[spot.node][s] += k
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity
@@ -40,48 +40,55 @@ class _Anchors:
 
     def __init__(self, instance: Instance, order: Order) -> None:
         self._instance, self._order = instance, order
+        self._sums: dict[Hashable, Sum] = {}
+        """Of those who are near the same pods each asks for the same sums."""
 
     def least(self, near: Affinity, key: str, domain: str, p: int) -> int:
         """Pods that are in a domain of a key before a wave, and still while it runs.
 
         What comes counts from when its wave is done, what leaves only until its wave begins.
         """
-        label = self._instance.label_domain
-        here = {node.index for node in self._instance.nodes if label(node.index, key) == domain}
-        shares: dict[int, Share] = {}
-        for q, source, target, pods in self._changes(near):
-            lost, won = pods * (source in here), pods * (target in here)
-            shares[q] = shares.get(q, Share()).plus(start=lost, done=-won)
-        now = sum(
-            pods
-            for s in near.anchors
-            for spot, pods in self._instance.podsets[s].current.items()
-            if spot.node in here
-        )
-        # The most that can be missing of those that run now.
-        missing = Sum(self._order, shares)
-        return now - missing.most_while(p, now - 1, shares.get(p, Share()).start)
+        asked = near.anchors, key, domain
+        if asked not in self._sums:
+            label = self._instance.label_domain
+            here = {node.index for node in self._instance.nodes if label(node.index, key) == domain}
+            shares: dict[int, Share] = {}
+            for q, source, target, pods in self._changes(near):
+                lost, won = pods * (source in here), pods * (target in here)
+                shares[q] = shares.get(q, Share()).plus(start=lost, done=-won)
+            now = sum(
+                pods
+                for s in near.anchors
+                for spot, pods in self._instance.podsets[s].current.items()
+                if spot.node in here
+            )
+            # The most that can be missing of those that run now, beyond all of them.
+            self._sums[asked] = Sum(self._order, shares, -now)
+        missing = self._sums[asked]
+        return -missing.most_while(p, -1, missing.shares.get(p, Share()).start)
 
     def most(self, near: Affinity, p: int) -> int:
         """Pods that may be in any of the domains before those of a wave arrive."""
-        shares: dict[int, Share] = {}
-        for q, source, target, pods in self._changes(near):
-            went = pods * (source is not None and keyed(self._instance, near, (source,)))
-            came = pods * (target is not None and keyed(self._instance, near, (target,)))
-            shares[q] = shares.get(q, Share()).plus(start=came, done=-went)
-        now = sum(
-            pods
-            for s in near.anchors
-            for spot, pods in self._instance.podsets[s].current.items()
-            if keyed(self._instance, near, (spot.node,))
-        )
-        return Sum(self._order, shares, now).most_while(p, 0, 0)
+        asked = near.anchors, near.keys
+        if asked not in self._sums:
+            shares: dict[int, Share] = {}
+            for q, source, target, pods in self._changes(near):
+                went = pods * (source is not None and keyed(self._instance, near, (source,)))
+                came = pods * (target is not None and keyed(self._instance, near, (target,)))
+                shares[q] = shares.get(q, Share()).plus(start=came, done=-went)
+            now = sum(
+                pods
+                for s in near.anchors
+                for spot, pods in self._instance.podsets[s].current.items()
+                if keyed(self._instance, near, (spot.node,))
+            )
+            self._sums[asked] = Sum(self._order, shares, now)
+        return self._sums[asked].most_while(p, 0, 0)
 
     def _changes(self, near: Affinity) -> Iterator[tuple[int, int | None, int | None, int]]:
         """Wave, node left, node come to and number of the pods that change."""
-        for q, wave in enumerate(self._order.waves):
-            for a in wave.actions:
-                if a.podset in near.anchors:
-                    source = None if a.source is None else a.source.node
-                    target = None if a.target is None else a.target.node
-                    yield q, source, target, a.pods
+        for s in near.anchors:
+            for q, a in self._order.acts.get(s, ()):
+                source = None if a.source is None else a.source.node
+                target = None if a.target is None else a.target.node
+                yield q, source, target, a.pods

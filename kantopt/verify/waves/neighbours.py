@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from kantopt.problem.actions import Action
 from kantopt.problem.instance import Instance
@@ -14,24 +14,21 @@ from kantopt.verify.waves.most import Share, Sum
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.rooms import restarts
 
-_Acts = dict[int, list[tuple[int, Action]]]
-"""Actions with the positions of their waves, by pod set."""
-
 
 def judge_neighbours(instance: Instance, order: Order) -> Iterator[Violation]:
     """Judge anti-affinity and spread wherever pods arrive, stop-overs included."""
-    acts: _Acts = {}
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            acts.setdefault(action.podset, []).append((p, action))
     if instance.on(Rule.ANTI_AFFINITY):
         for term in instance.anti_affinities:
-            if any(s in acts for s in (term.owner, *term.others)):
-                yield from _judge_term(instance, order, term, acts)
+            if any(s in order.acts for s in (term.owner, *term.others)):
+                yield from _judge_term(instance, order, term)
     if instance.on(Rule.SPREAD):
+        known: dict[Hashable, _Counts] = {}
         for spread in instance.spreads:
-            if spread.owner in acts:
-                yield from _judge_spread(instance, order, spread, acts)
+            if spread.owner in order.acts:
+                alike = spread.key, spread.counted, spread.over
+                if alike not in known:
+                    known[alike] = _Counts(instance, order, spread)
+                yield from _judge_spread(instance, order, spread, known[alike])
 
 
 def _domains_of(instance: Instance, action: Action, key: str) -> tuple[str | None, str | None]:
@@ -41,21 +38,19 @@ def _domains_of(instance: Instance, action: Action, key: str) -> tuple[str | Non
     return source, target
 
 
-def _judge_term(
-    instance: Instance, order: Order, term: AntiAffinity, acts: _Acts
-) -> Iterator[Violation]:
+def _judge_term(instance: Instance, order: Order, term: AntiAffinity) -> Iterator[Violation]:
     """No pod arrives in a domain where one that it must be kept apart from may still be.
 
     Both sides are taken to be at their most, each by itself.
     """
     sides = ((term.owner,), term.others)
-    sums = [_by_domain(instance, order, side, term.key, acts) for side in sides]
+    sums = [_by_domain(instance, order, side, term.key) for side in sides]
     allowed = 1 if term.owner in term.others else 0
     subject = instance.subject(term.owner)
     arriving = {
         (p, domain)
         for s in {term.owner, *term.others}
-        for p, action in acts.get(s, ())
+        for p, action in order.acts.get(s, ())
         for _, domain in [_domains_of(instance, action, term.key)]
         if domain is not None
     }
@@ -78,7 +73,7 @@ def _largest(side: Sum | None, p: int) -> int:
 
 
 def _by_domain(
-    instance: Instance, order: Order, podsets: Iterable[int], key: str, acts: _Acts
+    instance: Instance, order: Order, podsets: Iterable[int], key: str
 ) -> dict[str, Sum]:
     """Pods of some pod sets by domain; one that moves within a domain is one pod all the time."""
     shares: dict[str, dict[int, Share]] = {}
@@ -88,7 +83,7 @@ def _by_domain(
             domain = instance.label_domain(spot.node, key)
             if domain is not None:
                 base[domain] = base.get(domain, 0) + pods
-        for p, action in acts.get(s, ()):
+        for p, action in order.acts.get(s, ()):
             source, target = _domains_of(instance, action, key)
             if source == target:
                 continue
@@ -107,39 +102,60 @@ def _by_domain(
     }
 
 
+class _Counts:
+    """Pods that spread constraints count alike: each of a thousand may have one of its own."""
+
+    def __init__(self, instance: Instance, order: Order, spread: Spread) -> None:
+        self.base = dict.fromkeys(spread_domains(instance, spread), 0)
+        """Pods of each domain before any wave."""
+        self.changes: dict[str, dict[int, int]] = {}
+        """By domain, what each wave changes."""
+        for s in spread.counted:
+            for spot, pods in instance.podsets[s].current.items():
+                domain = _counted(instance, spread, spot.node)
+                if domain is not None:
+                    self.base[domain] += pods
+            for p, action in order.acts.get(s, ()):
+                for place, pods in ((action.source, -action.pods), (action.target, action.pods)):
+                    domain = None if place is None else _counted(instance, spread, place.node)
+                    if domain is not None:
+                        at = self.changes.setdefault(domain, {})
+                        at[p] = at.get(p, 0) + pods
+        fewest = (self.base[d] + _sum(self.changes.get(d, {}), -1) for d in self.base)
+        self.fewest = min(fewest, default=0)
+        """Pods that the emptiest domain has at least, in any state."""
+
+    def most(self, domain: str) -> int:
+        """Return how many pods a domain has at most, in any state."""
+        return self.base[domain] + _sum(self.changes.get(domain, {}), 1)
+
+
+def _sum(changes: Mapping[int, int], sign: int) -> int:
+    """Add up the changes that have a sign."""
+    return sum(pods for pods in changes.values() if pods * sign > 0)
+
+
 def _judge_spread(
-    instance: Instance, order: Order, spread: Spread, acts: _Acts
+    instance: Instance, order: Order, spread: Spread, counts: _Counts
 ) -> Iterator[Violation]:
     """Where pods arrive, their domain exceeds the emptiest by at most maxSkew after each wave.
 
     A wave counts as one step: of pods that arrive together none is there first.
     """
     subject = instance.subject(spread.owner)
-    base = dict.fromkeys(spread_domains(instance, spread), 0)
-    changes: dict[str, dict[int, int]] = {}
-    for s in spread.counted:
-        for spot, pods in instance.podsets[s].current.items():
-            domain = _counted(instance, spread, spot.node)
-            if domain is not None:
-                base[domain] += pods
-        for p, action in acts.get(s, ()):
-            for place, pods in ((action.source, -action.pods), (action.target, action.pods)):
-                domain = None if place is None else _counted(instance, spread, place.node)
-                if domain is not None:
-                    at = changes.setdefault(domain, {})
-                    at[p] = at.get(p, 0) + pods
+    base, changes = counts.base, counts.changes
     least = [min((k for d, k in base.items() if d not in changes), default=None)]
     if not base or len(base) < spread.min_domains:
-        least, rivals = [0], []
+        least, rivals, floor = [0], [], 0
     else:
-        rivals = sorted(changes)
-    arrivals = _arrivals(instance, spread, acts)
+        rivals, floor = sorted(changes), counts.fewest
+    arrivals = _arrivals(instance, order, spread)
     for p, domain in sorted(arrivals, key=lambda arrival: (arrival[0], arrival[1] or "")):
         wave = f"wave {order.waves[p].id}: {subject}"
         if domain is None:
             yield Violation(Rule.SPREAD, wave, f"a node without label {spread.key}")
             continue
-        if domain not in base:
+        if domain not in base or counts.most(domain) - floor <= spread.max_skew:
             continue
         own = changes.get(domain, {})
         skews = [_skew(spread, order, p, own, {}, base[domain] - k) for k in least if k is not None]
@@ -162,14 +178,14 @@ def _counted(instance: Instance, spread: Spread, n: int) -> str | None:
     return instance.label_domain(n, spread.key)
 
 
-def _arrivals(instance: Instance, spread: Spread, acts: _Acts) -> set[tuple[int, str | None]]:
+def _arrivals(instance: Instance, order: Order, spread: Spread) -> set[tuple[int, str | None]]:
     """Waves and domains in which pods of the owner arrive; ``None`` for a node without the label.
 
     A label may be empty: that is a domain, too.
     """
     return {
         (p, instance.label_domain(action.target.node, spread.key))
-        for p, action in acts[spread.owner]
+        for p, action in order.acts[spread.owner]
         if action.target is not None
     }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from kantopt.problem.actions import Wave
+from kantopt.problem.actions import Action, Wave
 
 
 class Order:
@@ -43,6 +43,15 @@ class Order:
                 if q is not None and q < p:
                     masks[q] |= masks[p] | (1 << p)
         return masks
+
+    @cached_property
+    def acts(self) -> Mapping[int, Sequence[tuple[int, Action]]]:
+        """Actions with the positions of their waves, by pod set; of those without any nothing."""
+        found: dict[int, list[tuple[int, Action]]] = {}
+        for p, wave in enumerate(self.waves):
+            for action in wave.actions:
+                found.setdefault(action.podset, []).append((p, action))
+        return found
 
     def related(self, p: int) -> int:
         """Return the waves that are never under way together with ``p``, as bits."""

@@ -1,0 +1,83 @@
+"""What thousands of pod sets ask alike is counted once, not once for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.search.sequence import sequence
+from kantopt.verify.preemptors import preemptors_of
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check
+from kantopt.verify.step import Step
+from kantopt.verify.waves import affinity
+from kantopt.verify.waves.most import Shares, Sum
+from kantopt.verify.waves.order import Order
+from tests.verify.world import Document, job, node, pods, put, question
+
+JOBS = 60
+EVERYBODY = {"labelSelector": {"matchLabels": {"a": "b"}}}
+NAMED = {"a": "b"}
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How often somebody has looked which domain a node is in."""
+    counted, asked = [0], Instance.label_domain
+
+    def label_domain(self: Instance, n: int, key: str) -> str | None:
+        counted[0] += 1
+        return asked(self, n, key)
+
+    monkeypatch.setattr(Instance, "label_domain", label_domain)
+    return lambda: counted[0]
+
+
+def judged(instance: Instance, places: Document) -> None:
+    """Judge a placement, its waves and whom its victims are for."""
+    placement = put(instance, places)
+    waves = sequence(instance, placement)
+    assert waves is not None
+    assert not check(instance, placement)
+    assert not replay(instance, waves)[0]
+    step = Step(instance, instance.current, placement)
+    names = preemptors_of(step)
+    assert all(names.of_job(each) for each in step.changed_jobs if names.of_job(each))
+
+
+def test_spreads_over_zones(looks: Callable[[], int]) -> None:
+    spread = [{"maxSkew": 40, "topologyKey": "zone", **EVERYBODY}]
+    alike: Document = {"labels": NAMED, "topologySpreadConstraints": spread}
+    jobs = [job(f"r{i}", pods(on=["ab"[i % 2]], **alike)) for i in range(JOBS)]
+    jobs += [job(f"w{i}", pods(**alike)) for i in range(JOBS)]
+    instance = question([node(n, cpu=99, labels={"zone": n}) for n in "ab"], jobs)
+    judged(instance, {f"w{i}": ["ab"[i % 2]] for i in range(JOBS)})
+    assert looks() < 30 * JOBS
+
+
+def test_pods_that_are_to_be_near_some_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(order: Order, shares: Shares, base: int = 0) -> Sum:
+        made.append(base)
+        return Sum(order, shares, base)
+
+    monkeypatch.setattr(affinity, "Sum", counted)
+    near = [{"topologyKey": "rack", **EVERYBODY}]
+    jobs = [job(f"r{i}", pods(on=["ab"[i % 2]], labels=NAMED)) for i in range(JOBS)]
+    jobs += [job(f"w{i}", pods(labels=NAMED, podAffinity=near)) for i in range(JOBS)]
+    instance = question([node(n, cpu=99, labels={"rack": n}) for n in "ab"], jobs)
+    judged(instance, {f"w{i}": ["ab"[i % 2]] for i in range(JOBS)})
+    assert len(made) <= 10, "a few for each rack, and for none of the pods one of its own"
+
+
+def test_victims_beside_pods_that_others_keep_away_from(looks: Callable[[], int]) -> None:
+    apart: Document = {"labels": NAMED, "podAntiAffinity": [{"topologyKey": "host", **EVERYBODY}]}
+    names = [f"n{i}" for i in range(JOBS)]
+    jobs = [job(f"r{n}", pods(cpu=2, on=[n], **apart)) for n in names]
+    jobs += [job(f"w{n}", pods(cpu=2, **apart), priority=9) for n in names]
+    instance = question([node(n, cpu=2, labels={"host": n}) for n in names], jobs)
+    judged(instance, {f"{k}{n}": [n] * (k == "w") for k in "rw" for n in names[: JOBS // 2]})
+    assert looks() < 100 * JOBS**2, "of 60 terms each names all; not for each victim anew"

@@ -24,6 +24,8 @@ from kantopt.errors import (
 )
 
 INTERNAL, PIPE = 1, 141
+MOST_PROBLEMS = 20
+"""Problems of documents that are told, unless all are asked for."""
 
 
 def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = None) -> int:
@@ -50,7 +52,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         return PIPE
     except BadDataError as error:
         _drop_if_broken()
-        complain("error", [str(BadDataError(_located(error)))], form)
+        complain("error", list(_told(error.problems, verbose=verbose)), form)
         return error.exit_code
     except KantoptError as error:
         _drop_if_broken()
@@ -74,13 +76,21 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         return _internal(error, form, verbose=verbose) if quits is None else quits
 
 
-def _located(error: BadDataError) -> list[Problem]:
+def _told(problems: list[Problem], *, verbose: bool) -> Iterator[str]:
+    """Tell the first problems of many: a name that is wrong once is mostly wrong of each job."""
+    shown = problems if verbose else problems[:MOST_PROBLEMS]
+    yield str(BadDataError(_located(shown)))
+    if len(shown) < len(problems):
+        yield f"and {len(problems) - len(shown):,d} problems more; -v lists them all"
+
+
+def _located(problems: list[Problem]) -> list[Problem]:
     """Say where in their files problems are, unless that fails."""
     with contextlib.suppress(OSError, MemoryError, KeyboardInterrupt, Terminated):
         from kantopt.schema.places import located
 
-        return located(error.problems)
-    return error.problems
+        return located(problems)
+    return problems
 
 
 _REFUSED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)

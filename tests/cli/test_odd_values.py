@@ -140,3 +140,20 @@ def test_a_system_that_opens_no_more_files_is_told_in_one_line() -> None:
     assert done.returncode in (66, 71)
     assert done.stderr.startswith("kantopt: error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_of_thousands_of_problems_the_first_are_told(cli: Cli, tmp_path: Path) -> None:
+    jobs = "\n".join(
+        f"- {{name: j{i}, queueName: gone, podSets: [{{name: w, count: 1}}]}}" for i in range(1030)
+    )
+    path = tmp_path / "jobs.yaml"
+    head = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nnodes: [{name: a}]\n"
+    head += "queues: [{name: q}]\n"
+    path.write_text(f"{head}---\napiVersion: kantopt/v1alpha1\nkind: JobList\njobs:\n{jobs}\n")
+    done = cli("plan", str(path))
+    assert done.code == 65
+    *told, rest = done.err.splitlines()
+    assert len(told) == 20
+    assert all("queueName" in line and "line " in line for line in told)
+    assert rest == "kantopt: error: and 1,010 problems more; -v lists them all"
+    assert len(cli("plan", "-v", str(path)).err.splitlines()) == 1030

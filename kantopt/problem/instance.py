@@ -168,6 +168,11 @@ class Instance:
         )
 
     @cached_property
+    def anchors(self) -> frozenset[int]:
+        """Pod sets that others must be near."""
+        return frozenset[int]().union(*(near.anchors for near in self.affinities))
+
+    @cached_property
     def terms_of(self) -> Mapping[int, Sequence[int]]:
         """Anti-affinity terms by pod set that they look at; of pod sets without any nothing."""
         found: dict[int, list[int]] = {}

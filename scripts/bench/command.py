@@ -45,7 +45,7 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, arrivals, everyday, golden, openb, openb-online, "
+            help="priority-matters, gangs, arrivals, everyday, alike, golden, openb, openb-online, "
             "vm-rescheduling, features, ablation or preemption; interruptions, determinism, busy, "
             "pairs, certificates, explanations or selection.",
             show_default=False,

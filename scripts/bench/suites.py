@@ -9,6 +9,7 @@ from pathlib import Path
 from kantopt.errors import UsageError
 from scripts.bench import (
     ablation,
+    alike,
     arrivals,
     everyday,
     gangs,
@@ -68,6 +69,10 @@ def _everyday(grid: Grid) -> list[Case]:
     return everyday.cases(grid.nodes or (100, 640), seeds_of(grid.seeds, grid.data))
 
 
+def _alike(grid: Grid) -> list[Case]:
+    return alike.cases(grid.nodes or (1000,), seeds_of(grid.seeds, grid.data))
+
+
 def _own(name: str) -> MakeModel:
     if name != golden.OWN:
         raise UsageError(f"--models: found {name}, expected {golden.OWN}: the files hold models")
@@ -89,6 +94,7 @@ SUITES = {
         _arrivals, ("mixed", "packing"), lambda name: shipped(name, counts=False), (10.0,)
     ),
     everyday.SUITE: Suite(_everyday, ("mixed",), lambda name: shipped(name, counts=False), (30.0,)),
+    alike.SUITE: Suite(_alike, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
     golden.SUITE: Suite(
         lambda _: golden.cases(),
         (golden.OWN,),

@@ -22,10 +22,9 @@ def check_affinity(step: Step) -> Iterator[Violation]:
     instance = step.instance
     if step.standing or not any(step.arrivals[near.owner] for near in instance.affinities):
         return
-    watched = {s for near in instance.affinities for s in near.anchors}
     staying = {
         s: {x.node for x, k in step.after.podsets[s].items() if k and step.before.podsets[s].get(x)}
-        for s in watched
+        for s in instance.anchors
     }
 
     def stays(near: Affinity, key: str, domain: str) -> bool:

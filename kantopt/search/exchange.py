@@ -145,9 +145,6 @@ class _Exchange:
                 nodes[spot.node] = True
         return nodes
 
-    def _may_evict(self, j: int) -> bool:
-        return self.instance.jobs[j].may_preempt
-
     def _priority(self, j: int) -> int:
         return self.instance.jobs[j].priority
 

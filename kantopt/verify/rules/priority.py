@@ -224,12 +224,12 @@ def _beside(instance: Instance, key: str, pods: Pods, unit: Pods) -> Mapping[str
     """Count by pod set what is in the domains of a unit, that itself included."""
     domains = {instance.label_domain(spot.node, key) for _, spot in unit}
     found = {domain: Counter[int]() for domain in domains if domain is not None}
-    domain_of = {
+    on = {
         node.index: found[domain]
         for node in instance.nodes
         if (domain := node.labels.get(key)) is not None and domain in found
     }
     for (s, spot), k in (*pods.items(), *unit.items()):
-        if spot.node in domain_of:
-            domain_of[spot.node][s] += k
+        if spot.node in on:
+            on[spot.node][s] += k
     return found

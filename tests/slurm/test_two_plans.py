@@ -95,7 +95,7 @@ def test_what_slurm_says_of_a_job_that_does_not_start_is_told(slurm: Slurm) -> N
     plan = make_plan(
         [job_of(slurm, waits, 1)], [[bind(f"a/{waits}", "n1", count=1)]], captured_at=None
     )
-    done = follow(slurm, script_of(slurm, plan), "--wait", "1")
+    done = follow(slurm, script_of(slurm, plan), "--wait", "5")
     assert done.returncode == 1
     assert re.search(rf"in vain for jobs {waits} \([A-Z]\w+[^)]*\) to run", done.stdout), (
         done.stdout

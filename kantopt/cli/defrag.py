@@ -148,7 +148,8 @@ def defrag(
             run.check_age(question)
             progress.reach("planning")
             left_out = known_techniques(without or ())
-            settings = Options(engine=engine, seed=seed, without=left_out, in_yaml=shown.in_yaml)
+            in_yaml = shown.in_yaml or habits.in_yaml
+            settings = Options(engine=engine, seed=seed, without=left_out, in_yaml=in_yaml)
             settings = settings if workers is None else replace(settings, workers=workers)
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))

@@ -145,7 +145,7 @@ def plan(
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
                 without=known_techniques(without or ()),
-                in_yaml=shown.in_yaml,
+                in_yaml=shown.in_yaml or habits.in_yaml,
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)

@@ -21,7 +21,7 @@ from scripts.bench.case import Case, Documents
 from scripts.bench.gang_cluster import GPU
 
 SUITE = "alike"
-_RACK, _HOST, _ZONE = "bench.example/rack", "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+_RACK, _HOST = "bench.example/rack", "kubernetes.io/hostname"
 _OF_ALL = {"bench.example/part-of": "platform"}
 _ALL = LabelSelector(match_labels=_OF_ALL)
 _RUNNING, _WAITING, _QUEUED = 4, 0.6, 50
@@ -73,7 +73,7 @@ def _snapshot(nodes: int, jobs: Sequence[Job]) -> ClusterSnapshot:
         nodes=tuple(
             Node(
                 name=f"n{n:05}",
-                labels={_HOST: f"n{n:05}", _RACK: f"r{n // 16}", _ZONE: f"z{n % 3}"},
+                labels={_HOST: f"n{n:05}", _RACK: f"r{n // 16}"},
                 allocatable={"cpu": 64, "memory": "512Gi", "pods": 110, GPU: 8},
             )
             for n in range(nodes)

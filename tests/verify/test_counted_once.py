@@ -35,7 +35,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: counted[0]
 
 
-def judged(instance: Instance, places: Document) -> None:
+def judged(instance: Instance, places: Document, evicted: int = 0) -> None:
     """Judge a placement, its waves and whom its victims are for."""
     placement = put(instance, places)
     waves = sequence(instance, placement)
@@ -44,7 +44,9 @@ def judged(instance: Instance, places: Document) -> None:
     assert not replay(instance, waves)[0]
     step = Step(instance, instance.current, placement)
     names = preemptors_of(step)
-    assert all(names.of_job(each) for each in step.changed_jobs if names.of_job(each))
+    victims = [each for each in step.changed_jobs if any(map(step.evicted, each.podsets))]
+    assert len(victims) == evicted
+    assert all(names.of_job(each) is not None for each in victims)
 
 
 def test_spreads_over_zones(looks: Callable[[], int]) -> None:
@@ -79,5 +81,7 @@ def test_victims_beside_pods_that_others_keep_away_from(looks: Callable[[], int]
     jobs = [job(f"r{n}", pods(cpu=2, on=[n], **apart)) for n in names]
     jobs += [job(f"w{n}", pods(cpu=2, **apart), priority=9) for n in names]
     instance = question([node(n, cpu=2, labels={"host": n}) for n in names], jobs)
-    judged(instance, {f"{k}{n}": [n] * (k == "w") for k in "rw" for n in names[: JOBS // 2]})
+    judged(
+        instance, {f"{k}{n}": [n] * (k == "w") for k in "rw" for n in names[: JOBS // 2]}, JOBS // 2
+    )
     assert looks() < 100 * JOBS**2, "of 60 terms each names all; not for each victim anew"

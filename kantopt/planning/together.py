@@ -171,9 +171,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             incumbent.tiers,
             incumbent.placement,
             found=found,
-            enough=lambda values: (
-                incumbent.known.optimal(values) or (process is not None and process.infeasible)
-            ),
+            enough=lambda _: process is not None and process.infeasible,
+            known=incumbent.known,
         )
         if process is None:
             improve(best, deadline, run.options.seed, patience=patience)

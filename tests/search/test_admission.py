@@ -19,6 +19,7 @@ from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.state import State
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -301,12 +302,14 @@ def test_bounds_of_columns_which_leave_neighbours_out_hold() -> None:
             values = [measure(instance, start, tiers)]
             bounds: list[tuple[int, int, tuple[int, ...]]] = []
             least_disruption(
-                instance,
-                tiers,
-                start,
+                Incumbent(
+                    instance,
+                    tiers,
+                    start,
+                    found=lambda p, v=values, i=instance, t=tiers: v.append(measure(i, p, t)),
+                ),
                 BRIEF,
-                found=lambda better, v=values, i=instance, t=tiers: v.append(measure(i, better, t)),
-                bound=lambda t, b, v=values, told=bounds: told.append((t, b, v[-1])),
+                lambda t, b, v=values, told=bounds: told.append((t, b, v[-1])),
             )
             for t, bound, locks in bounds:
                 if all(x <= y for x, y in zip(optimum[:t], locks, strict=False)):

@@ -18,6 +18,7 @@ from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
 from kantopt.search.columns.program import DISRUPTION, holds_for_all, program_of
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -66,7 +67,8 @@ class Heard:
 
 def heard(instance: Instance, start: Placement, deadline: Deadline = UNHURRIED) -> Heard:
     told = Heard(instance, start)
-    least_disruption(instance, told.tiers, start, deadline, found=told.found, bound=told.bound)
+    best = Incumbent(instance, told.tiers, start, found=told.found)
+    least_disruption(best, deadline, told.bound)
     return told
 
 

@@ -203,7 +203,8 @@ def settle(
     """Place what is loose and what waits, the most important first; return False if it is in vain.
 
     Pods that fail stay unplaced. A pod that asks for at least as much as one that has just failed
-    is not tried. In vain is what cannot come out as good as ``best``. Ends early when ``over``.
+    is not tried, nor are others than the loose ones where as many are placed as can be. In vain is
+    what cannot come out as good as ``best``. Ends early when ``over``.
     """
     queue: list[tuple[int, bool, float, int]] = []
     tosses = packing.noise(packing.count).tolist()
@@ -225,7 +226,7 @@ def settle(
     while queue and not over():
         rank, new, _, g = heapq.heappop(queue)
         request = packing.request[g]
-        if rank == NEVER and new:
+        if new and (rank == NEVER or packing.key[rank] <= packing.floor[rank]):
             continue
         hopeless = packing.allowed[g] is None and any(
             all(x >= y for x, y in zip(request, other, strict=True)) for other in failed

@@ -39,9 +39,9 @@ DETOURS = (3, 6, 10, 15)
 """By how much a tier of disruption may be worse on the way while the search is wide."""
 SHORTER = 0.3
 """How often rather one pod more may stay unplaced on the way."""
-PAIRS_PER_ITERATION = 2
+PAIRS_PER_ITERATION = 6
 """How often two nodes are shared out, at first, per iteration: about half of the time."""
-HOME_PAIRS = 6
+HOME_PAIRS = 18
 MEANWHILE = 5
 """Iterations between two gatherings at least."""
 FURTHER = 0.25
@@ -341,6 +341,7 @@ class _Run:
 
     def _judge(self) -> None:
         """Have the kept counts judged; go back to those judged last if they are refused."""
+        self.packing.floor = (0, *self.best.floors)
         if self.kept is self.judged_counts:
             return
         if self.best.offer(self.packing.scope.placement(self.kept), as_good=True):

@@ -183,6 +183,8 @@ class Packing(Rooms):
         self.moved = 0
         self._below = sum(self.least)
         self.key = [0, *base]
+        self.floor: Sequence[int] = [0] * len(self.key)
+        """Of each entry, what it cannot go below while those before it are no worse."""
         self.lacking = [0] * len(scope.instance.jobs)
         """Pods of each job that are not placed, of a gang below its minimum."""
         active = {s for group in scope.groups for s in group.podsets}

@@ -10,9 +10,9 @@ import numpy as np
 from kantopt.search.chains.packing import Packing
 from kantopt.search.shapes import Ints, Mask
 
-HALF_WAYS = 1 << 9
+HALF_WAYS = 1 << 7
 """Ways to share out either half of the pods; where there are more, some pods stay put."""
-MOST_FITTING = 1 << 16
+MOST_FITTING = 1 << 12
 """Ways for both halves together that are looked at; of more only some are."""
 
 _NOTHING = 1e-9

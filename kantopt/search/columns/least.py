@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.choice import Choices, choose
-from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
@@ -30,34 +27,26 @@ _STEPS = 500
 
 
 def least_disruption(
-    instance: Instance,
-    tiers: Sequence[Tier],
-    start: Placement,
-    deadline: Deadline,
-    *,
-    found: Callable[[Placement], None],
-    bound: Callable[[int, int], None],
+    best: Incumbent, deadline: Deadline, bound: Callable[[int, int], None]
 ) -> None:
     """Bound evictions, moves and disruption cost from below, and look for plans that reach it.
 
-    Works on the tiers of disruption that arithmetic does not prove, in their order. Pods in the
-    scope of chains (see :func:`kantopt.search.chains.scope.scope_of`) change places, all others
-    stay where ``start`` has them. If other plans are possible (see
+    Works on the tiers of disruption that are not proved, in their order. Pods in the scope of
+    chains (see :func:`kantopt.search.chains.scope.scope_of`) change places, all others stay where
+    ``best`` has them. If other plans are possible (see
     :func:`kantopt.search.columns.program.holds_for_all`), no bound is told.
 
     Parameters
     ----------
-    start
-        A legal placement, but for required jobs that may be missing.
+    best
+        Where to begin; takes each improvement.
     deadline
         When to be done; a deterministic one makes the work depend on the size alone.
-    found
-        Told each better placement; it was judged before.
     bound
         Told the index of a tier and a value that no plan goes below that is no worse in the tiers
         above than the best placement so far; called whenever the value rises.
     """
-    _Run(Incumbent(instance, tiers, start, found=found), deadline, bound).work()
+    _Run(best, deadline, bound).work()
 
 
 @dataclass(slots=True)

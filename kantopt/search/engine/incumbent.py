@@ -59,6 +59,8 @@ class Incumbent:
         How many placements before the best are remembered, beside the first.
     tally
         What techniques did before, where a run begins anew.
+    known
+        What is proved of the question, by others as well; nothing so far if not given.
     """
 
     def __init__(
@@ -72,10 +74,11 @@ class Incumbent:
         enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
         kept: int = 0,
         tally: Tally | None = None,
+        known: Known | None = None,
     ) -> None:
         self.instance = instance
         self.tiers = tuple(tiers)
-        self.known = Known(instance, tiers)
+        self.known = known or Known(instance, tiers)
         self.tally = tally or Tally()
         """What each technique did."""
         self.fault: Violation | None = None

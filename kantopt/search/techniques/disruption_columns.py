@@ -6,6 +6,7 @@ from kantopt.clock import Deadline
 from kantopt.search.columns.least import least_disruption
 from kantopt.search.columns.program import DISRUPTION
 from kantopt.search.engine.desk import Desk
+from kantopt.search.engine.incumbent import Incumbent
 
 
 def disrupts(desk: Desk) -> bool:
@@ -22,12 +23,9 @@ def disruption(desk: Desk, deadline: Deadline) -> None:
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, desk.incumbent.values[:tier], "column-generation")
 
-    if not desk.incumbent.missing:
-        least_disruption(
-            desk.instance,
-            desk.tiers,
-            desk.incumbent.placement,
-            deadline,
-            found=desk.found,
-            bound=bound,
+    seen = desk.incumbent
+    if not seen.missing:
+        best = Incumbent(
+            desk.instance, desk.tiers, seen.placement, found=desk.found, known=seen.known
         )
+        least_disruption(best, deadline, bound)

@@ -35,7 +35,8 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     """Free a few nodes at a time and solve what they hold, until that has long been in vain."""
     if desk.incumbent.missing:
         return
-    best = Incumbent(desk.instance, desk.tiers, desk.incumbent.placement)
+    seen = desk.incumbent
+    best = Incumbent(desk.instance, desk.tiers, seen.placement, known=seen.known)
     search = Neighbourhoods(best, desk.budget.seed, desk.budget.deadline)
     seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
     patience, last = desk.patience * deadline.remaining(), elapsed()

@@ -144,6 +144,7 @@ class _Run:
     def _begin(self, scope: Scope) -> None:
         """Take the best as what to work on."""
         self.packing = Packing(scope, self.tiers, self.best.values, self.seed)
+        self.packing.floor = (0, *self.best.floors)
         self.evictions = Evictions(self.packing)
         self.local = self.judged = self.packing.value()
         self.kept = self.judged_counts = self.packing.snapshot()

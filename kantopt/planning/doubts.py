@@ -209,6 +209,8 @@ def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
 
 def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     """Name disruption budgets that select no pod of the input."""
+    if not snapshot.pod_disruption_budgets:
+        return
     podsets = [(job.namespace, podset) for job in jobs for podset in job.pod_sets]
     selections = Selections([PodLabels(s, *podset) for s, podset in enumerate(podsets)])
     idle = [
@@ -223,10 +225,14 @@ def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[st
 
 def _without_unit(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     found: _Found = {}
+    small: dict[tuple[str, str | int], bool] = {}  # thousands of jobs ask for a few amounts
     for subject, amounts in _all_amounts(snapshot, jobs):
-        for name, value in amounts:
-            if is_bytes(name) and 0 < parse_quantity(value) < LEAST_BYTES:
-                found.setdefault(f"{name}: {value}", []).append(subject)
+        for amount in amounts:
+            if amount not in small:
+                name, value = amount
+                small[amount] = is_bytes(name) and 0 < parse_quantity(value) < LEAST_BYTES
+            if small[amount]:
+                found.setdefault(f"{amount[0]}: {amount[1]}", []).append(subject)
     for text, who in found.items():
         value = text.rpartition(" ")[2]
         meant = f", perhaps {value}Gi is meant" if value.isdecimal() else ""

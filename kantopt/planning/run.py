@@ -206,7 +206,7 @@ class Run:
             bring_closer(self, deadline.share(shares.REGROUP))
         from kantopt.search.cascade import evicts
 
-        if not self.small:  # by now it is known what the first judging worked out
+        if not (self.small or deadline.cuts()):  # now is known what the first judging worked out
             again, found = elapsed(), self.incumbent.placement
             _ = measure(self.instance, found, self.tiers), check(self.instance, found)
             self.judging = min(self.judging, elapsed() - again)

@@ -34,7 +34,7 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     """
     by_id, why = actions_of(plan), purposes(plan)
     ranks = priority_words(plan)
-    groups: dict[tuple[int, str, str, str], list[PlanAction]] = {}
+    groups: dict[_Group, list[PlanAction]] = {}
     waves = {wave.id: wave for wave in plan.waves}
     for wave in plan.waves:
         for action in (by_id[identity] for identity in wave.actions):
@@ -43,40 +43,46 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     if not groups:
         return
     cut = most is not None and len(groups) > most
-    rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
-    for (number, kind, job, pod_set), actions in groups.items():
-        pods = sum(action.count for action in actions)
-        matters = (_LEAST.get(kind, 0), ranks[job][0], -pods, len(rows))
-        row = (
-            *(str(number), _briefly_after(waves[number]), kind, f"{job}/{pod_set}", str(pods)),
-            where(kind, actions, "few" if cut else "some"),
+    pods = {group: sum(action.count for action in each) for group, each in groups.items()}
+
+    def matters(group: _Group) -> tuple[int, ...]:
+        _, kind, job, _ = group
+        return _LEAST.get(kind, 0), ranks[job][0], -pods[group]
+
+    def row(group: _Group) -> tuple[str, ...]:
+        (number, kind, job, pod_set), actions = group, groups[group]
+        return (
+            *(str(number), _briefly_after(waves[number]), kind, f"{job}/{pod_set}"),
+            *(str(pods[group]), where(kind, actions, "few" if cut else "some")),
             ", ".join(dict.fromkeys(why.get(action.id, "-") for action in actions)),
         )
-        rows.append((matters, kind, pods, row))
-    first = {matters for matters, *_ in sorted(rows)[:most]} if cut else None
-    shown = [row for matters, *_, row in rows if first is None or matters in first]
+
+    first = set(sorted(groups, key=matters)[:most]) if cut else groups.keys()
+    shown = [row(group) for group in groups if group in first]
     title = _waves_title(plan)
-    if first is not None:
-        title += f": the {len(shown)} that matter most of {len(rows)}"
+    if cut:
+        title += f": the {len(shown)} that matter most of {len(groups)}"
     heads = ("WAVE", "AFTER", "ACTION", "JOB/PODSET", "PODS", "NODES", "FOR")
     # Columns that say nothing of any row are left out.
     chain = _longest_chain(plan) == len(plan.waves)
     kept = [i for i, head in enumerate(heads) if not (head == "AFTER" and chain)]
-    if all(row[-1] == "-" for row in shown):
+    if all(cells[-1] == "-" for cells in shown):
         kept.remove(len(heads) - 1)
     yield Table(
         title,
         tuple(heads[i] for i in kept),
-        tuple(tuple(row[i] for i in kept) for row in shown),
+        tuple(tuple(cells[i] for i in kept) for cells in shown),
         frozenset(kept.index(i) for i in (0, 4)),
-        tuple(_STYLES.get(row[2], "") for row in shown),
+        tuple(_STYLES.get(cells[2], "") for cells in shown),
     )
-    if first is not None:
-        yield and_more([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
+    if cut:
+        yield and_more([(group[1], pods[group]) for group in groups if group not in first])
 
 
 Show = Literal["all", "some", "few"]
 _Item = TypeVar("_Item")
+_Group = tuple[int, str, str, str]
+"""Wave, kind, job and pod set of actions that are told together."""
 _PLACES = 6
 """Nodes named of a pod set's many."""
 _WIDTH, _NAMED = 34, 22

@@ -7,8 +7,6 @@ import json
 import re
 from typing import Any
 
-from pydantic_core import to_json
-
 from kantopt.schema.base import Part
 
 _CONTROL = re.compile("[\x7f-\x9f]")
@@ -28,8 +26,10 @@ def dump_json(document: Part) -> str:
 
     All control characters are escaped, also those that JSON lets stand and some terminals obey.
     """
-    text = to_json(dump_data(document), indent=2).decode()
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    text = document.model_dump_json(indent=2, by_alias=True, exclude_defaults=True)
+    if "\x7f" in text or not text.isascii():  # else there is none, which is seen at once
+        text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return f"{text}\n"
 
 
 def dump_yaml(document: Part) -> str:

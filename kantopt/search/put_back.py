@@ -11,6 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.kept_room import KeptRoom
+from kantopt.search.quotas import Quotas
 from kantopt.search.state import State
 from kantopt.search.victims import Unit, Victims
 
@@ -110,16 +111,13 @@ class _Lesser:
         ]
 
     @cached_property
-    def _usage(self) -> list[list[int]]:
-        """Use of each queue without the lesser pods."""
+    def _quotas(self) -> Quotas:
+        """Quotas without the lesser pods."""
         instance = self._state.instance
-        usage = [list(used) for used in self._state.quotas.usage]
-        for s, _, pods in self._pods:
-            queue = instance.job_of(s).queue
-            if queue is not None:
-                for r, amount in enumerate(instance.podsets[s].demand):
-                    usage[queue][r] -= pods * amount
-        return usage
+        return self._state.quotas.without(
+            (instance.job_of(s).queue, instance.podsets[s].demand, pods)
+            for s, _, pods in self._pods
+        )
 
     @cached_property
     def _neighbours(self) -> list[tuple[int, int, int]]:
@@ -144,7 +142,7 @@ class _Lesser:
             for r, amount in enumerate(instance.podsets[s].demand):
                 extra[r] += pods * amount
         limited = job.queue is not None and instance.on(Rule.QUOTA)
-        if limited and not state.quotas.allows_back(job.queue, extra, self._usage):
+        if limited and not self._quotas.allows_back(job.queue, extra):
             return False
         return not any(
             state.neighbours.repelled(s, spot.node, self._neighbours)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
-from kantopt.problem.cluster import Amounts, Queue, Quota
+from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 from kantopt.verify.step import standing_loads
+from kantopt.verify.usage import Usage
 
 
 class Quotas:
     """Use of each queue, kept up to date; answers whether more would fit."""
 
     def __init__(self, instance: Instance) -> None:
-        self.usage = [[0] * len(instance.resources) for _ in instance.queues]
+        self._usage = Usage(instance)
         self.at_other_times: Ints | None = None
         """What is used beyond ``usage`` at times at which more has to be allowed as well."""
         self._came = [[0] * len(instance.resources) for _ in instance.queues]
+        self._newcomers = dict.fromkeys(self._usage.shared, 0)
+        """Queues of each cohort to which pods came and that use more than they never lend."""
         self._queues = instance.queues
         self._on = instance.on(Rule.QUOTA) and bool(instance.queues)
         self._cohorts = cohorts(instance)
@@ -29,34 +33,49 @@ class Quotas:
         self._most: list[dict[int, tuple[int, int] | None]] = [{} for _ in instance.queues]
         self._most_shared: dict[tuple[str, int], tuple[int, int]] = {}
         if self._on:
-            self._take_as_standing(standing_loads(instance).queue)
+            self._take_as_standing(standing_loads(instance).usage)
 
-    def add(self, queue: int | None, demand: Amounts, pods: int, new: int) -> None:
+    @property
+    def usage(self) -> list[list[int]]:
+        """What is used of each resource, by queue."""
+        return self._usage.of
+
+    def add(self, queue: int | None, demand: Sequence[int], pods: int, new: int) -> None:
         """Charge pods to a queue, ``new`` of them not there before; below 0 gives back."""
         if queue is not None:
-            usage, came = self.usage[queue], self._came[queue]
-            for r, amount in enumerate(demand):
-                if amount:
-                    usage[r] += pods * amount
+            self._count(queue, demand, -1)
+            self._usage.add(queue, demand, pods)
+            if new:
+                came = self._came[queue]
+                for r, amount in enumerate(demand):
                     came[r] += new * amount
+            self._count(queue, demand, 1)
+
+    def _count(self, queue: int, demand: Sequence[int], sign: int) -> None:
+        """Count a queue among the newcomers of its cohorts, or count it out before a change."""
+        used, came = self.usage[queue], self._came[queue]
+        for r, (cohort, kept) in self._usage.lends[queue].items():
+            if demand[r] and came[r] and used[r] > kept:
+                self._newcomers[cohort] += sign
 
     def settle(self) -> None:
         """Take what is used now as what was used before."""
         if not self._on:
             return
         self._came = [[0] * len(came) for came in self._came]
-        self._take_as_standing(self.usage)
+        self._newcomers = dict.fromkeys(self._newcomers, 0)
+        self._take_as_standing(self._usage)
 
-    def _take_as_standing(self, usage: Sequence[Sequence[int]]) -> None:
+    def _take_as_standing(self, usage: Usage) -> None:
         for queue in self._queues:
             for quota in queue.quotas:
                 limit = queue_limit(queue, quota)
-                used = usage[queue.index][quota.resource]
+                used = usage.of[queue.index][quota.resource]
                 most = None if limit is None else (limit, max(limit, used))
                 self._most[queue.index][quota.resource] = most
         for key, members in self._cohorts.items():
             limit = shared_limit(members)
-            self._most_shared[key] = limit, max(limit, shared_use(members, usage))
+            self._most_shared[key] = limit, max(limit, usage.shared[key])
 
     def room(self, queue: int | None, demand: Amounts, most: int, *, back: bool = False) -> int:
         """Pods of a demand, at most ``most``, that the queue and its cohort still allow."""
@@ -92,12 +111,13 @@ class Quotas:
                 if used[queue][r] + extra[r] > limit:
                     return False
             if owner.cohort:
-                members = self._cohorts[owner.cohort, r]
+                key = owner.cohort, r
                 before = max(0, used[queue][r] - quota.guaranteed)
                 after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
-                shared = shared_use(members, used) - before + after
-                limit = self._most_shared[owner.cohort, r][back and not self._shares(members)]
-                if after > before and shared > limit:
+                shared = self._usage.shared[key] - before + after
+                limit, standing = self._most_shared[key]
+                may = standing if back and not self._newcomers[key] else limit
+                if after > before and shared > may:
                     return False
         return True
 
@@ -123,34 +143,34 @@ class Quotas:
                     return False
         return True
 
-    def _shares(self, members: Sequence[tuple[Queue, Quota]]) -> bool:
-        """Whether pods came to a queue of a cohort that uses more than it never lends."""
-        return any(
-            self._came[queue.index][quota.resource]
-            and self.usage[queue.index][quota.resource] > quota.guaranteed
-            for queue, quota in members
-        )
+    def without(self, pods: Iterable[tuple[int | None, Amounts, int]]) -> Quotas:
+        """Return the same without some pods: the queue of each, its demand, and how many."""
+        rest = copy(self)
+        rest._usage, rest._newcomers = self._usage.copy(), self._newcomers.copy()
+        for queue, demand, count in pods:
+            rest.add(queue, demand, -count, 0)
+        return rest
 
-    def allows_back(self, queue: int | None, extra: Sequence[int], usage: list[list[int]]) -> bool:
+    def allows_back(self, queue: int | None, extra: Sequence[int]) -> bool:
         """Whether a queue that had this before its eviction could use it again.
 
         Unlike for an arrival, a cohort that is overdrawn by others stands in the way too.
         """
         if queue is None or not self._on:
             return True
-        back = list(usage)
-        back[queue] = [used + more for used, more in zip(usage[queue], extra, strict=True)]
-        owner = self._queues[queue]
+        owner, used = self._queues[queue], self.usage[queue]
         for quota in owner.quotas:
             r = quota.resource
             if not extra[r]:
                 continue
             most = self._most[queue][r]
-            if most is not None and back[queue][r] > most[True]:
+            if most is not None and used[r] + extra[r] > most[True]:
                 return False
             if owner.cohort:
-                members = self._cohorts[owner.cohort, r]
-                if shared_use(members, back) > self._most_shared[owner.cohort, r][True]:
+                before = max(0, used[r] - quota.guaranteed)
+                after = max(0, used[r] + extra[r] - quota.guaranteed)
+                key = owner.cohort, r
+                if self._usage.shared[key] - before + after > self._most_shared[key][True]:
                     return False
         return True
 
@@ -162,7 +182,7 @@ class Quotas:
             for r, most in limits.items()
         )
         shared = (
-            shared_use(self._cohorts[key], self.usage) > most[not self._shares(self._cohorts[key])]
+            self._usage.shared[key] > most[not self._newcomers[key]]
             for key, most in self._most_shared.items()
         )
         return sum(own) + sum(shared)

@@ -294,7 +294,10 @@ class Relocation:
 
     def _clear(self, j: int, region: Mask, nodes: list[int], push: Push | None = None) -> bool:
         """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
-        state = self.state
+        state, gang = self.state, self.placer.is_gang(j)
+        wants = [(want.s, want.least if gang else want.most) for want in self.placer.wants(j)]
+        if not state.admits(j, wants):  # what is lifted uses its quota again
+            return False
         mark = state.mark()
         elsewhere = ~mask_of(state.size, nodes)
         movable = self._movers.movable

@@ -149,22 +149,22 @@ class Profile:
         free = self._free[rows].min(axis=0) - state.free
         devices = self._devices[rows].min(axis=0) - state.devices
         nodes = np.flatnonzero(free.any(axis=0) | devices.any(axis=(0, 2))).tolist()
-        usage = state.quotas.usage
         # Where nobody lends, the most of each counts; a cohort has to lend enough at each time.
         uses = self._usage[rows] if self._lends else self._usage[rows].max(axis=0)[None]
-        before = uses[0]
+        used: Ints = np.array(state.quotas.usage, dtype=np.int64).reshape(uses[0].shape)
+        more = (uses[0] - used).tolist()
         self._shift(free, devices, nodes, 1)
-        state.quotas.usage = before.tolist()
-        state.quotas.at_other_times = uses[1:] - before if len(uses) > 1 else None
+        for queue, row in enumerate(more):
+            state.quotas.add(queue, row, 1, 0)
+        state.quotas.at_other_times = uses[1:] - uses[0] if len(uses) > 1 else None
         try:
             yield
         finally:
             self._shift(free, devices, nodes, -1)
             # Who has come meanwhile stays, and uses what he asks for.
-            state.quotas.usage, after = usage, state.quotas.usage
+            for queue, row in enumerate(more):
+                state.quotas.add(queue, row, -1, 0)
             state.quotas.at_other_times = None
-            for row, was, now in zip(usage, before.tolist(), after, strict=True):
-                row[:] = [r + b - a for r, a, b in zip(row, was, now, strict=True)]
 
     def _shift(self, free: Ints, devices: Ints, nodes: list[int], sign: int) -> None:
         state = self._state

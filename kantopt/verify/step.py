@@ -12,6 +12,7 @@ from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.together import restarted
 from kantopt.schema.quantity import from_base
+from kantopt.verify.usage import Usage
 
 _NOTHING: Spots = {}
 
@@ -47,7 +48,7 @@ class Loads:
         zeros = [0] * len(instance.resources)
         self.node = [list(zeros) for _ in instance.nodes]
         self.device = [[list(zeros) for _ in node.devices] for node in instance.nodes]
-        self.queue = [list(zeros) for _ in instance.queues]
+        self.usage = Usage(instance)
         self._own: set[int] | None = None
         """Nodes whose rows no copy shares; ``None``: all of them."""
 
@@ -68,10 +69,12 @@ class Loads:
                         taken[r] += pods * amount
         queue = self.instance.jobs[podset.job].queue
         if queue is not None:
-            usage = self.queue[queue]
-            for r, amount in enumerate(podset.demand):
-                if amount:
-                    usage[r] += pods * amount
+            self.usage.add(queue, podset.demand, pods)
+
+    @property
+    def queue(self) -> list[list[int]]:
+        """What is used of each resource, by queue."""
+        return self.usage.of
 
     def _take(self, n: int) -> None:
         """Have the rows of a node apart from those of copies."""
@@ -95,7 +98,7 @@ class Loads:
         twin = Loads.__new__(Loads)
         twin.instance = self.instance
         twin.node, twin.device = self.node[:], self.device[:]
-        twin.queue = [usage[:] for usage in self.queue]
+        twin.usage = self.usage.copy()
         self._own, twin._own = set(), set()
         return twin
 

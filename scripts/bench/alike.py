@@ -1,4 +1,4 @@
-"""Thousands of jobs that all say the same of each other, and a long queue: whether limits hold."""
+"""Thousands of jobs that share something with all others, and a long queue: whether limits hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from kantopt.schema.base import API_VERSION, LabelSelector
+from kantopt.schema.base import API_VERSION, HostPort, LabelSelector
 from kantopt.schema.jobs import (
     Assignment,
     Job,
@@ -16,7 +16,7 @@ from kantopt.schema.jobs import (
     PodSet,
     TopologySpreadConstraint,
 )
-from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata
+from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue, QueueResource, SnapshotMetadata
 from scripts.bench.case import Case, Documents
 from scripts.bench.gang_cluster import GPU
 
@@ -46,15 +46,27 @@ def _apart(i: int) -> dict[str, Any]:
     return {"labels": _OF_ALL if i % 40 == 0 else {}, "pod_anti_affinity": (away,) * (i % 2 == 0)}
 
 
+def _ports(i: int) -> dict[str, Any]:
+    """Let every job hold one of 200 ports."""
+    return {"host_ports": (HostPort(host_port=8000 + i % 200),)}
+
+
+def _cohort(_: int) -> dict[str, Any]:
+    """Ask for nothing: each job has a queue of its own, and all queues are of one cohort."""
+    return {}
+
+
 _KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "spread": _spread,
     "near": _near,
     "apart": _apart,
+    "ports": _ports,
+    "cohort": _cohort,
 }
 
 
 def cases(nodes: Sequence[int], seeds: Sequence[int]) -> list[Case]:
-    """List clusters of so many nodes on which all jobs ask alike, and empty ones with a queue."""
+    """List clusters of so many nodes on which jobs share something, and empty ones with a queue."""
     found = []
     for n in nodes:
         for seed in seeds:
@@ -109,7 +121,28 @@ def _platform(nodes: int, seed: int, said: Callable[[int], dict[str, Any]]) -> D
     first = _RUNNING * nodes
     waiting = range(first, first + int(_WAITING * nodes))
     jobs = tuple(_job(rng, i, 2, said(i), (0, 0, 1, 2)) for i in waiting)
+    if said is _cohort:
+        return _with_queues(Documents(_snapshot(nodes, running), jobs))
     return Documents(_snapshot(nodes, running), jobs)
+
+
+def _with_queues(made: Documents) -> Documents:
+    """Give each job a queue, and all of them together quota for three quarters of the GPUs."""
+    gpus = 8 * len(made.snapshot.nodes) * 3 // 4
+    jobs = made.jobs
+    quota = [gpus * (i + 1) // len(jobs) - gpus * i // len(jobs) for i in range(len(jobs))]
+    queues = tuple(
+        Queue(
+            name=f"of-{job.name}",
+            cohort="all",
+            resources=(QueueResource(name=GPU, nominal_quota=quota[i]),),
+        )
+        for i, job in enumerate(jobs)
+    )
+    owned = tuple(job.model_copy(update={"queue_name": f"of-{job.name}"}) for job in jobs)
+    running = len(made.snapshot.jobs)
+    more = {"jobs": owned[:running], "queues": queues}
+    return Documents(made.snapshot.model_copy(update=more), owned[running:])
 
 
 def _queue(nodes: int, seed: int) -> Documents:

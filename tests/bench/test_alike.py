@@ -15,7 +15,7 @@ def test_clusters_are_sound_and_the_same_for_a_seed() -> None:
         kind: build_instance(each.snapshot, each.pending, load_model("mixed"))
         for kind, each in drawn.items()
     }
-    assert [check(each, each.current) for each in built.values()] == [[]] * 4
+    assert [check(each, each.current) for each in built.values()] == [[]] * 6
     jobs = {kind: len(each.jobs) for kind, each in built.items()}
     assert jobs["queue"] == 50 * 40
     assert min(jobs.values()) > 100

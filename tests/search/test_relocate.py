@@ -44,6 +44,19 @@ def placed(instance: Instance) -> tuple[Placement, Step]:
     return placement, Step(instance, instance.current, placement)
 
 
+def legal_at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return what the judge is going to say of placements while they are made."""
+    judged: list[bool] = []
+
+    def is_legal(instance: Instance, placement: Placement) -> bool:
+        judged.append(legal(instance, placement))
+        return judged[-1]
+
+    legal = constructing.is_legal
+    monkeypatch.setattr(constructing, "is_legal", is_legal)
+    return judged
+
+
 def moves(instance: Instance, step: Step) -> int:
     return sum(step.moved(podset.index) for podset in instance.podsets if podset.running)
 
@@ -195,17 +208,30 @@ def test_the_job_itself_grows_where_its_pods_are() -> None:
     assert len({instance.nodes[n].name[0] for n in there}) == 1
 
 
+@pytest.mark.parametrize("cohort", ["", "all"])
+def test_pods_that_are_lifted_off_their_nodes_keep_their_quota(
+    cohort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is room on each node, and nothing is left of the quota of those who run."""
+    judged = legal_at_once(monkeypatch)
+    names = [f"n{i}" for i in range(4)]
+    running = [job(f"r{n}", 1, 3, {n: 3}, queueName="team") for n in names]
+    lent = [{"name": "nvidia.com/gpu", "nominalQuota": 12}]
+    queues = [{"name": name, "cohort": cohort, "resources": lent} for name in ("team", "idle")]
+    if cohort:
+        queues[1]["resources"] = [{"name": "nvidia.com/gpu", "nominalQuota": 0}]
+    waiting = [job(f"w{k}", 4, k, {}, queueName="team") for k in (1, 2)]
+    asked = question([node(n, 8) for n in names], running, waiting, queues=queues)
+    placement, step = placed(asked.instance(model(*PODS)))
+    assert judged == [True]
+    assert not step.changed
+    assert placement == asked.instance(model(*PODS)).current
+
+
 @pytest.mark.parametrize("seeds", [range(k, k + 50) for k in some(range(0, 200, 50))], ids=str)
 def test_what_moves_make_is_legal_at_once(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has to be taken back in the end, which would cost other jobs their places."""
-    judged: list[bool] = []
-
-    def is_legal(instance: Instance, placement: Placement) -> bool:
-        judged.append(legal(instance, placement))
-        return judged[-1]
-
-    legal = constructing.is_legal
-    monkeypatch.setattr(constructing, "is_legal", is_legal)
+    judged = legal_at_once(monkeypatch)
     for seed in seeds:
         construct(random_instance(seed), Deadline(None), Strategy.BEST_FIT, relocate=True)
     assert judged

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kantopt.problem.cluster import Quota
 from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
 from kantopt.verify.preemptors import preemptors_of
@@ -85,3 +86,23 @@ def test_victims_beside_pods_that_others_keep_away_from(looks: Callable[[], int]
         instance, {f"{k}{n}": [n] * (k == "w") for k in "rw" for n in names[: JOBS // 2]}, JOBS // 2
     )
     assert looks() < 100 * JOBS**2, "of 60 terms each names all; not for each victim anew"
+
+
+def test_victims_whose_queues_share_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job has a queue of its own, and what all share is used up by those who run."""
+    looked, kept = [0], Quota.guaranteed.fget
+    assert kept is not None
+
+    def guaranteed(self: Quota) -> int:
+        looked[0] += 1
+        return kept(self)
+
+    monkeypatch.setattr(Quota, "guaranteed", property(guaranteed))
+    names = [f"{k}{i}" for k in "rw" for i in range(JOBS)]
+    share = [{"name": "cpu", "nominalQuota": 1}]
+    queues = [{"name": name, "cohort": "all", "resources": share} for name in names]
+    jobs = [job(f"r{i}", pods(cpu=2, on=["a"]), queueName=f"r{i}") for i in range(JOBS)]
+    jobs += [job(f"w{i}", pods(cpu=2), queueName=f"w{i}", priority=9) for i in range(JOBS)]
+    instance = question([node("a", cpu=2 * JOBS), node("b", cpu=JOBS)], jobs, queues=queues)
+    judged(instance, {f"{k}{i}": ["a"] * (k == "w") for k in "rw" for i in range(JOBS)}, JOBS)
+    assert looked[0] < 60 * JOBS

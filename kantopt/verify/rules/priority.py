@@ -13,13 +13,7 @@ from kantopt.schema.model import Rule
 from kantopt.verify.rules.anti_affinity import check_anti_affinity
 from kantopt.verify.rules.capacity import check_capacity
 from kantopt.verify.rules.devices import check_devices
-from kantopt.verify.rules.quota import (
-    check_quota,
-    cohorts,
-    queue_limit,
-    shared_limit,
-    shared_use,
-)
+from kantopt.verify.rules.quota import check_quota, queue_limit, shared_limits
 from kantopt.verify.step import Loads, Step, Violation
 
 Pods = dict[tuple[int, Spot], int]
@@ -192,16 +186,17 @@ def _quota_full(loads: Loads, before: Loads, unit: Pods) -> bool:
     for q, resources in demanded.items():
         queue = instance.queues[q]
         for quota in queue.quotas:
-            limit = queue_limit(queue, quota)
-            used, had = loads.queue[q][quota.resource], before.queue[q][quota.resource]
-            if quota.resource in resources and limit is not None and used > max(limit, had):
+            r, limit = quota.resource, queue_limit(queue, quota)
+            if r not in resources:
+                continue
+            if limit is not None and loads.queue[q][r] > max(limit, before.queue[q][r]):
                 return True
-    return any(
-        shared_use(members, loads.queue)
-        > max(shared_limit(members), shared_use(members, before.queue))
-        for (_, r), members in cohorts(instance).items()
-        if any(r in demanded.get(queue.index, ()) for queue, _ in members)
-    )
+            cohort = queue.cohort, r
+            shared = loads.usage.shared.get(cohort, 0)
+            had = before.usage.shared.get(cohort, 0)
+            if shared > had and shared > shared_limits(instance)[cohort]:
+                return True
+    return False
 
 
 def _repelled(step: Step, pods: Pods, unit: Pods) -> bool:

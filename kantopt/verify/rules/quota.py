@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.problem.cluster import Queue, Quota
 from kantopt.problem.instance import Instance
+from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.verify.step import Step, Violation, beyond
+from kantopt.verify.usage import Cohort
 
 Usage = Sequence[Sequence[int]]
 """Use of each resource by each queue."""
@@ -27,9 +29,10 @@ def held_words(amount: str | int) -> str:
     return f" beside {amount} that jobs hold" if amount else ""
 
 
-def cohorts(instance: Instance) -> dict[tuple[str, int], list[tuple[Queue, Quota]]]:
+@kept_with_instance(1)
+def cohorts(instance: Instance) -> dict[Cohort, list[tuple[Queue, Quota]]]:
     """Queues of each cohort that have a quota for a resource, by cohort and resource."""
-    found: dict[tuple[str, int], list[tuple[Queue, Quota]]] = {}
+    found: dict[Cohort, list[tuple[Queue, Quota]]] = {}
     for queue in instance.queues:
         for quota in queue.quotas:
             if queue.cohort:
@@ -49,6 +52,12 @@ def shared_limit(members: list[tuple[Queue, Quota]]) -> int:
     return max(0, sum(quota.nominal - quota.guaranteed for _, quota in members))
 
 
+@kept_with_instance(1)
+def shared_limits(instance: Instance) -> dict[Cohort, int]:
+    """What each cohort shares."""
+    return {cohort: shared_limit(members) for cohort, members in cohorts(instance).items()}
+
+
 def check_quota(step: Step) -> Iterator[Violation]:
     """A queue uses no more than its quota and what its cohort lends it.
 
@@ -59,20 +68,21 @@ def check_quota(step: Step) -> Iterator[Violation]:
     instance = step.instance
     if not instance.queues:
         return
-    after = step.loads.queue
+    after, shared, limits = step.loads.queue, step.loads.usage.shared, shared_limits(instance)
+    come = _coming(step)
     for queue in instance.queues:
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
             used = after[queue.index][quota.resource]
-            if limit is not None and used > limit and _comes(step, queue.index, quota.resource):
+            if limit is not None and used > limit and (queue.index, quota.resource) in come:
                 resource = instance.resources[quota.resource]
                 held = held_words(from_base(resource, quota.held))
                 text = f"{beyond(used, limit, resource)}{held}"
                 yield Violation(Rule.QUOTA, f"queue {queue.name}", text)
     for (cohort, r), members in cohorts(instance).items():
-        used, limit = shared_use(members, after), shared_limit(members)
+        used, limit = shared[cohort, r], limits[cohort, r]
         if used > limit and any(
-            after[queue.index][r] > quota.guaranteed and _comes(step, queue.index, r)
+            after[queue.index][r] > quota.guaranteed and (queue.index, r) in come
             for queue, quota in members
         ):
             yield Violation(
@@ -82,10 +92,13 @@ def check_quota(step: Step) -> Iterator[Violation]:
             )
 
 
-def _comes(step: Step, q: int, r: int) -> bool:
-    """Whether pods that use a resource come to a queue, as they were not there before."""
+def _coming(step: Step) -> set[tuple[int | None, int]]:
+    """Queues, and resources that pods use which come to them and were not there before."""
     instance = step.instance
-    return any(
-        instance.job_of(s).queue == q and instance.podsets[s].demand[r] and step.bound(s)
+    return {
+        (instance.job_of(s).queue, r)
         for s in step.changed
-    )
+        if step.bound(s)
+        for r, amount in enumerate(instance.podsets[s].demand)
+        if amount
+    }

@@ -1,0 +1,36 @@
+"""What cohorts share is kept up to date as it would be added up."""
+
+from __future__ import annotations
+
+import random
+
+from kantopt.verify.rules.quota import cohorts, shared_use
+from kantopt.verify.usage import Usage
+from tests.verify.world import job, node, pods, question
+
+
+def test_what_is_shared_is_what_queues_use_beyond_what_they_never_lend() -> None:
+    rng = random.Random(5)
+    queues = [
+        {
+            "name": f"q{i}",
+            "cohort": rng.choice(["", "one", "two"]),
+            "resources": [
+                {"name": name, "nominalQuota": rng.randint(0, 9), "lendingLimit": rng.randint(0, 9)}
+                for name in rng.sample(["cpu", "memory"], rng.randint(0, 2))
+            ],
+        }
+        for i in range(12)
+    ]
+    jobs = [job(f"j{i}", pods(cpu=1, on=["a"]), queueName=f"q{i}") for i in range(12)]
+    instance = question([node("a", cpu=99)], jobs, queues=queues)
+    usage, earlier = Usage(instance), Usage(instance)
+    for turn in range(300):
+        demand = [rng.choice((0, 500, 2000)) for _ in instance.resources]
+        usage.add(rng.randrange(12), demand, rng.choice((-2, -1, 1, 2, 3)))
+        of = usage.of
+        assert usage.shared == {key: shared_use(by, of) for key, by in cohorts(instance).items()}
+        if turn == 150:
+            earlier = usage.copy()
+            then = dict(usage.shared)
+    assert earlier.shared == then != usage.shared

@@ -362,16 +362,16 @@ class _Room:
 
     def _repelled(self) -> None:
         instance = self.step.instance
-        back = {s for s, _ in self.unit}
-        for term in instance.anti_affinities:
-            mates = {term.owner, *term.others}
-            if back.isdisjoint(mates):
-                continue
-            domains = {
-                instance.label_domain(spot.node, term.key) for s, spot in self.unit if s in mates
-            }
+        # By node label and its value, who minds the unit there, or whom it minds.
+        near: dict[tuple[str, str | None], set[int]] = {}
+        for s, spot in self.unit:
+            for t in instance.terms_of.get(s, ()):
+                term = instance.anti_affinities[t]
+                at = term.key, instance.label_domain(spot.node, term.key)
+                near.setdefault(at, set()).update((term.owner, *term.others))
+        for (key, domain), mates in near.items():
             for s, spot, k in self._bound():
-                if s in mates and instance.label_domain(spot.node, term.key) in domains:
+                if s in mates and instance.label_domain(spot.node, key) == domain:
                     self._note(s, spot, k, 2)
 
     def _of_quota(self, victim: Job) -> None:

@@ -18,9 +18,16 @@ from kantopt.verify.waves.rooms import restarts
 def judge_neighbours(instance: Instance, order: Order) -> Iterator[Violation]:
     """Judge anti-affinity and spread wherever pods arrive, stop-overs included."""
     if instance.on(Rule.ANTI_AFFINITY):
+        sides: dict[tuple[tuple[int, ...], str], _Side] = {}
+
+        def side(podsets: tuple[int, ...], key: str) -> _Side:
+            if (podsets, key) not in sides:
+                sides[podsets, key] = _Side(instance, order, podsets, key)
+            return sides[podsets, key]
+
         for term in instance.anti_affinities:
-            if any(s in order.acts for s in (term.owner, *term.others)):
-                yield from _judge_term(instance, order, term)
+            apart = side((term.owner,), term.key), side(term.others, term.key)
+            yield from _judge_term(instance, order, term, *apart)
     if instance.on(Rule.SPREAD):
         known: dict[Hashable, _Counts] = {}
         for spread in instance.spreads:
@@ -38,68 +45,69 @@ def _domains_of(instance: Instance, action: Action, key: str) -> tuple[str | Non
     return source, target
 
 
-def _judge_term(instance: Instance, order: Order, term: AntiAffinity) -> Iterator[Violation]:
+class _Side:
+    """Pods of some pod sets by domain; each of a thousand terms may look at the same ones."""
+
+    def __init__(self, instance: Instance, order: Order, podsets: Iterable[int], key: str) -> None:
+        self.arriving: dict[str, set[int]] = {}
+        """By domain, the waves with which pods arrive."""
+        shares: dict[str, dict[int, Share]] = {}
+        base: dict[str, int] = {}
+        for s in podsets:
+            for spot, pods in instance.podsets[s].current.items():
+                domain = instance.label_domain(spot.node, key)
+                if domain is not None:
+                    base[domain] = base.get(domain, 0) + pods
+            for p, action in order.acts.get(s, ()):
+                source, target = _domains_of(instance, action, key)
+                if target is not None:
+                    self.arriving.setdefault(target, set()).add(p)
+                if source == target:  # one that moves within a domain is one pod all the time
+                    continue
+                for domain, pods in ((source, -action.pods), (target, action.pods)):
+                    if domain is None:
+                        continue
+                    at = shares.setdefault(domain, {})
+                    known = at.get(p, Share())
+                    if restarts(instance, action):
+                        at[p] = known.plus(back=pods)
+                    else:
+                        at[p] = known.plus(start=pods) if pods > 0 else known.plus(done=pods)
+        self.sums = {
+            domain: Sum(order, shares.get(domain, {}), base.get(domain, 0))
+            for domain in base.keys() | shares.keys()
+        }
+
+    def largest(self, domain: str, p: int) -> int:
+        """Return how many pods a domain has at most once a wave has started."""
+        side = self.sums[domain]
+        share = side.shares.get(p, Share())
+        # Restarts have left before they are back, which makes only less of what is there.
+        return side.most_while(p, -1, max(share.start, share.start + share.back))
+
+
+def _judge_term(
+    instance: Instance, order: Order, term: AntiAffinity, owners: _Side, others: _Side
+) -> Iterator[Violation]:
     """No pod arrives in a domain where one that it must be kept apart from may still be.
 
     Both sides are taken to be at their most, each by itself.
     """
-    sides = ((term.owner,), term.others)
-    sums = [_by_domain(instance, order, side, term.key) for side in sides]
     allowed = 1 if term.owner in term.others else 0
     subject = instance.subject(term.owner)
-    arriving = {
+    arriving = [
         (p, domain)
-        for s in {term.owner, *term.others}
-        for p, action in order.acts.get(s, ())
-        for _, domain in [_domains_of(instance, action, term.key)]
-        if domain is not None
-    }
+        for domain in owners.sums.keys() & others.sums.keys()
+        for p in owners.arriving.get(domain, set()) | others.arriving.get(domain, set())
+    ]
     for p, domain in sorted(arriving):
-        # Restarts have left before they are back, which makes only less of what is there.
-        owners, others = (_largest(side.get(domain), p) for side in sums)
-        if owners and others > allowed:
+        beside = others.largest(domain, p)
+        if beside > allowed and owners.largest(domain, p):
             yield Violation(
                 Rule.ANTI_AFFINITY,
                 f"wave {order.waves[p].id}: {subject}",
-                f"{others} of {allowed} pods it keeps away from in {term.key} {domain}",
+                f"{beside} of {allowed} pods it keeps away from in {term.key} {domain}",
             )
-
-
-def _largest(side: Sum | None, p: int) -> int:
-    if side is None:
-        return 0
-    share = side.shares.get(p, Share())
-    return side.most_while(p, -1, max(share.start, share.start + share.back))
-
-
-def _by_domain(
-    instance: Instance, order: Order, podsets: Iterable[int], key: str
-) -> dict[str, Sum]:
-    """Pods of some pod sets by domain; one that moves within a domain is one pod all the time."""
-    shares: dict[str, dict[int, Share]] = {}
-    base: dict[str, int] = {}
-    for s in podsets:
-        for spot, pods in instance.podsets[s].current.items():
-            domain = instance.label_domain(spot.node, key)
-            if domain is not None:
-                base[domain] = base.get(domain, 0) + pods
-        for p, action in order.acts.get(s, ()):
-            source, target = _domains_of(instance, action, key)
-            if source == target:
-                continue
-            for domain, pods in ((source, -action.pods), (target, action.pods)):
-                if domain is None:
-                    continue
-                at = shares.setdefault(domain, {})
-                known = at.get(p, Share())
-                if restarts(instance, action):
-                    at[p] = known.plus(back=pods)
-                else:
-                    at[p] = known.plus(start=pods) if pods > 0 else known.plus(done=pods)
-    return {
-        domain: Sum(order, shares.get(domain, {}), base.get(domain, 0))
-        for domain in base.keys() | shares.keys()
-    }
 
 
 class _Counts:

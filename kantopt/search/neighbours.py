@@ -255,9 +255,9 @@ class Neighbours:
         found: dict[Hashable, _Term] = {}
         for item in terms:
             same = item.key, item.others, item.owner in item.others
-            if same not in found:
-                found[same] = _Term(item, self._domains(item.key))
-            found[same].owners.add(item.owner)
+            if (term := found.get(same)) is None:  # looked up once: it may name thousands
+                term = found[same] = _Term(item, self._domains(item.key))
+            term.owners.add(item.owner)
         for term in found.values():
             self._take(term, term.owners | term.others)
 
@@ -266,10 +266,10 @@ class Neighbours:
         found: dict[Hashable, _Spread] = {}
         for item in spreads:
             same = item.key, item.max_skew, item.min_domains, item.counted, item.over
-            if same not in found:
+            if (spread := found.get(same)) is None:
                 eligible = _eligible(self._instance, item.over)
-                found[same] = _Spread(item, self._domains(item.key), eligible)
-            found[same].owners.add(item.owner)
+                spread = found[same] = _Spread(item, self._domains(item.key), eligible)
+            spread.owners.add(item.owner)
         for spread in found.values():
             self._take(spread, spread.owners | spread.counted)
 
@@ -279,10 +279,10 @@ class Neighbours:
         for item in affinities:
             running = self._instance.podsets[item.owner].running
             same = item.keys, item.anchors, item.founds, running
-            if same not in found:
+            if (near := found.get(same)) is None:
                 domains = [self._domains(key) for key in item.keys]
-                found[same] = _Near(item, domains, running=running)
-            found[same].owners.add(item.owner)
+                near = found[same] = _Near(item, domains, running=running)
+            near.owners.add(item.owner)
         for near in found.values():
             self._take(near, near.owners | near.anchors)
 

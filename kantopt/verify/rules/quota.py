@@ -12,9 +12,6 @@ from kantopt.schema.quantity import from_base
 from kantopt.verify.step import Step, Violation, beyond
 from kantopt.verify.usage import Cohort
 
-Usage = Sequence[Sequence[int]]
-"""Use of each resource by each queue."""
-
 
 def queue_limit(queue: Queue, quota: Quota) -> int | None:
     """Most that a queue may use: its nominal quota and what it may borrow; ``None``: no limit."""
@@ -40,8 +37,11 @@ def cohorts(instance: Instance) -> dict[Cohort, list[tuple[Queue, Quota]]]:
     return dict(sorted(found.items()))
 
 
-def shared_use(members: list[tuple[Queue, Quota]], usage: Usage) -> int:
-    """Use of what a cohort shares: of each queue the part beyond what it never lends."""
+def shared_use(members: list[tuple[Queue, Quota]], usage: Sequence[Sequence[int]]) -> int:
+    """Use of what a cohort shares: of each queue the part beyond what it never lends.
+
+    ``usage`` is by queue and resource. For loads :class:`~kantopt.verify.usage.Usage` has it.
+    """
     return sum(
         max(0, usage[queue.index][quota.resource] - quota.guaranteed) for queue, quota in members
     )

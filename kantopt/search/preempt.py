@@ -82,9 +82,10 @@ class Preemption(Pushing):
         """
         state, seen, mark = self.state, len(self.state.touched), self.state.mark()
         gone: dict[int, Counter[tuple[int, Spot]]] = {}
+        coming = {want.s for want in wants}  # of a job that runs, and is to run elsewhere
         for s, spot, pods in changes:
             podset = state.instance.podsets[s]
-            if podset.running:
+            if podset.running and s not in coming:
                 gone.setdefault(podset.job, Counter())[s, spot] += pods
 
         def room() -> Ints:

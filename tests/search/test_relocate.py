@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
 from kantopt.search import construct as constructing
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
@@ -236,3 +238,70 @@ def test_what_moves_make_is_legal_at_once(seeds: range, monkeypatch: pytest.Monk
         construct(random_instance(seed), Deadline(None), Strategy.BEST_FIT, relocate=True)
     assert judged
     assert all(judged)
+
+
+def tight(seed: int) -> Instance:
+    """A full cluster whose queues have about as much quota as they use, and more who wait."""
+    rng, nodes = random.Random(seed), range(8)
+    free, used, running = [8] * len(nodes), [0] * 4, []
+    for i in range(40):
+        pods, gpus, q = rng.choice((1, 1, 1, 2)), rng.choice((1, 1, 2, 4)), rng.randrange(4)
+        on = [n for n in nodes if free[n] >= gpus]
+        if len(on) >= pods:
+            on = rng.sample(on, pods)
+            priority = rng.choice((10, 50, 100))
+            there = {f"n{n}": 1 for n in on}
+            running.append(job(f"r{i}", gpus, pods, there, priority=priority, queueName=f"q{q}"))
+            used[q] += pods * gpus
+            for n in on:
+                free[n] -= gpus
+    cohort = rng.choice(("", "all"))
+    queues = [
+        {
+            "name": f"q{q}",
+            "cohort": cohort,
+            "resources": [
+                {
+                    "name": "nvidia.com/gpu",
+                    "nominalQuota": max(0, k + rng.choice((-4, -2, 0, 0, 4))),
+                }
+            ],
+        }
+        for q, k in enumerate(used)
+    ]
+    waiting = [
+        job(
+            f"w{i}",
+            rng.choice((1, 2, 4, 8)),
+            rng.choice((1, 1, 2, 3)),
+            {},
+            priority=rng.choice((10, 50, 100, 200)),
+            queueName=f"q{rng.randrange(4)}",
+        )
+        for i in range(14)
+    ]
+    asked = question([node(f"n{n}", 8) for n in nodes], running, waiting, queues=queues)
+    return asked.instance(model(*PODS))
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(k, k + 20) for k in (20, *some(range(40, 120, 20)))], ids=str
+)
+def test_nodes_and_queues_are_full_at_most(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is sent elsewhere for others, or lifted to look for room, has one place and not none."""
+    judged = []
+
+    def is_legal(instance: Instance, placement: Placement) -> bool:
+        found = check(instance, placement)
+        judged.extend(str(each) for each in found if each.rule != Rule.PRIORITY)
+        return not found
+
+    monkeypatch.setattr(constructing, "is_legal", is_legal)
+    evicted = 0
+    for seed in seeds:
+        instance = tight(seed)
+        made = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+        step = Step(instance, instance.current, made)
+        evicted += any(map(step.evicted, range(len(instance.podsets))))
+    assert evicted > len(seeds) // 2
+    assert judged == []

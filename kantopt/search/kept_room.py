@@ -12,6 +12,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.kept_quota import KeptQuota
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change, State
 
@@ -118,6 +119,7 @@ class KeptRoom:
         self._changed = 0
         self._kept: dict[int, list[_Kept]] = {}
         """By node, where there is any."""
+        self._quota = KeptQuota(state, self._below) if self._on and state.quotas.on else None
 
     @contextmanager
     def held(self, j: int) -> Iterator[None]:
@@ -129,22 +131,26 @@ class KeptRoom:
             for n, each in self._kept.items()
             if (mine := [room for room in each if room.priority >= below])
         }
-        if not kept:
+        quota = [] if self._quota is None else self._quota.kept_from(below)
+        if not (kept or quota):
             yield
             return
-        nodes = list(kept)
-        most = np.maximum.reduce
-        free = np.stack([most([room.free for room in mine]) for mine in kept.values()], 1)
-        devices = np.stack([most([room.devices for room in mine]) for mine in kept.values()], 1)
+        nodes, most, before = list(kept), np.maximum.reduce, state.quotas.kept
+        free, devices = state.free[:, nodes] * 0, state.devices[:, nodes] * 0
+        for i, mine in enumerate(kept.values()):
+            free[:, i] = most([room.free for room in mine])
+            devices[:, i] = most([room.devices for room in mine])
         state.free[:, nodes] -= free
         state.devices[:, nodes] -= devices
         state.touched += nodes
+        state.quotas.kept = quota
         try:
             yield
         finally:
             state.free[:, nodes] += free
             state.devices[:, nodes] += devices
             state.touched += nodes
+            state.quotas.kept = before
 
     def holds(self) -> bool:
         """Whether all arrivals leave victims that they may not evict their room."""
@@ -159,7 +165,7 @@ class KeptRoom:
                 for (s, spot), _ in self._arrivals(n):
                     if self._below[s] <= room.priority and self._asks(s, spot, short, few):
                         return False
-        return True
+        return self._quota is None or self._quota.holds()
 
     def _asks(self, s: int, spot: Spot, short: Mask, few: Mask) -> bool:
         """Whether a pod asks for something that is short on its node, or on its devices."""
@@ -178,6 +184,8 @@ class KeptRoom:
             return
         state, changed = self._state, self._left.changed()
         for n in {*state.touched[self._touched :], *changed[self._changed :]}:
+            if self._quota is not None:
+                self._quota.renew(n, self._left.left_on(n))
             if kept := list(self._lacking(n)):
                 self._kept[n] = kept
             else:

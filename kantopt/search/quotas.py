@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 
@@ -27,12 +28,14 @@ class Quotas:
         self._newcomers = dict.fromkeys(self._usage.shared, 0)
         """Queues of each cohort to which pods came and that use more than they never lend."""
         self._queues = instance.queues
-        self._on = instance.on(Rule.QUOTA) and bool(instance.queues)
+        self.on = instance.on(Rule.QUOTA) and bool(instance.queues)
+        self.kept: Sequence[Counter[tuple[int, int]]] = ()
+        """What is to be used beside, by queue and resource, should victims come back."""
         self._cohorts = cohorts(instance)
         # Limits, and what may be used as long as nothing comes: what was used before, if more.
         self._most: list[dict[int, tuple[int, int] | None]] = [{} for _ in instance.queues]
         self._most_shared: dict[tuple[str, int], tuple[int, int]] = {}
-        if self._on:
+        if self.on:
             self._take_as_standing(standing_loads(instance).usage)
 
     @property
@@ -60,7 +63,7 @@ class Quotas:
 
     def settle(self) -> None:
         """Take what is used now as what was used before."""
-        if not self._on:
+        if not self.on:
             return
         self._came = [[0] * len(came) for came in self._came]
         self._newcomers = dict.fromkeys(self._newcomers, 0)
@@ -79,7 +82,7 @@ class Quotas:
 
     def room(self, queue: int | None, demand: Amounts, most: int, *, back: bool = False) -> int:
         """Pods of a demand, at most ``most``, that the queue and its cohort still allow."""
-        if queue is None or not self._on:
+        if queue is None or not self.on:
             return most
         if self.allows(queue, [most * amount for amount in demand], back=back):
             return most
@@ -94,11 +97,18 @@ class Quotas:
 
     def allows(self, queue: int | None, extra: Sequence[int], *, back: bool = False) -> bool:
         """Whether a queue may use that much more; ``back``: again, for pods that were there."""
-        if queue is None or not self._on:
+        if queue is None or not self.on:
             return True
         later = self.at_other_times
         if later is not None and not self._always_allows(queue, extra, later):
             return False
+        if self.kept and not back:
+            asked = {(queue, r): amount for r, amount in enumerate(extra) if amount}
+            for kept in self.kept:
+                more = Counter(kept)
+                more.update(asked)
+                if not self.bears(asked, more):
+                    return False
         used = self.usage
         owner = self._queues[queue]
         for quota in owner.quotas:
@@ -156,7 +166,7 @@ class Quotas:
 
         Unlike for an arrival, a cohort that is overdrawn by others stands in the way too.
         """
-        if queue is None or not self._on:
+        if queue is None or not self.on:
             return True
         owner, used = self._queues[queue], self.usage[queue]
         for quota in owner.quotas:
@@ -172,6 +182,25 @@ class Quotas:
                 key = owner.cohort, r
                 if self._usage.shared[key] - before + after > self._most_shared[key][True]:
                     return False
+        return True
+
+    def bears(self, coming: Iterable[tuple[int, int]], more: Counter[tuple[int, int]]) -> bool:
+        """Whether limits hold where pods come if so much more is used, by queue and resource."""
+        usage, lends = self._usage, self._usage.lends
+        cohorts = {lends[q][r][0] for q, r in coming if r in lends[q]}
+        shared = {cohort: usage.shared[cohort] for cohort in cohorts}
+        for (q, r), amount in more.items() if cohorts else ():
+            cohort, kept = lends[q].get(r, ("", 0))
+            if cohort in shared:
+                now = usage.of[q][r]
+                shared[cohort] += max(0, now + amount - kept) - max(0, now - kept)
+        for q, r in coming:
+            used, most = usage.of[q][r] + more[q, r], self._most[q].get(r)
+            if most is not None and used > most[False]:
+                return False
+            cohort, kept = lends[q].get(r, ("", 0))
+            if cohort in shared and used > kept and shared[cohort] > self._most_shared[cohort][0]:
+                return False
         return True
 
     def exceeded(self) -> int:

@@ -102,13 +102,6 @@ class Quotas:
         later = self.at_other_times
         if later is not None and not self._always_allows(queue, extra, later):
             return False
-        if self.kept and not back:
-            asked = {(queue, r): amount for r, amount in enumerate(extra) if amount}
-            for kept in self.kept:
-                more = Counter(kept)
-                more.update(asked)
-                if not self.bears(asked, more):
-                    return False
         used = self.usage
         owner = self._queues[queue]
         for quota in owner.quotas:
@@ -129,6 +122,16 @@ class Quotas:
                 may = standing if back and not self._newcomers[key] else limit
                 if after > before and shared > may:
                     return False
+        return back or self._spares(queue, extra)
+
+    def _spares(self, queue: int, extra: Sequence[int]) -> bool:
+        """Whether a queue may use that much more beside what is kept."""
+        asked = {(queue, r): amount for r, amount in enumerate(extra) if amount}
+        for kept in self.kept:
+            more = Counter(kept)
+            more.update(asked)
+            if not self.bears(asked, more):
+                return False
         return True
 
     def _always_allows(self, queue: int, extra: Sequence[int], beyond: Ints) -> bool:

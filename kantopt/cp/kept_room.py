@@ -171,21 +171,84 @@ def _devices(m: Variables, kept: _Kept) -> None:
 
 
 def _quotas(m: Variables, kept: _Kept) -> None:
+    """Keep queues within their limits; what was used beyond may stay if nothing new comes."""
     standing = m.standing.queue
     for queue in m.instance.queues:
         for quota in queue.quotas:
-            limit = queue_limit(queue, quota)
-            if limit is not None and _concerned(m, kept, [queue], quota.resource):
-                most = max(limit, standing[queue.index][quota.resource])
-                m.about("queue", queue.index, quota.resource)
-                fits = m.cp.add(_use(m, kept, queue, quota.resource) <= most)
-                fits.only_enforce_if(_given(m, kept, Rule.QUOTA))
-    for (_, r), members in cohorts(m.instance).items():
+            limit, r = queue_limit(queue, quota), quota.resource
+            if limit is not None and _concerned(m, kept, [queue], r):
+                m.about("queue", queue.index, r)
+                had = standing[queue.index][r]
+                came = _came(m, kept, queue, r) if had > limit else None
+                _keep_within(m, kept, _use(m, kept, queue, r), limit, had, came)
+    for (cohort, r), members in cohorts(m.instance).items():
         if _concerned(m, kept, [queue for queue, _ in members], r):
             m.about("cohort", members[0][0].index, r)
+            limit, had = shared_limit(members), shared_use(members, standing)
+            came = None
+            if had > limit:
+                sharing = weighted([(_shares(m, kept, *member), 1) for member in members])
+                key = ("kept came to cohort", cohort, r, kept.priority)
+                came = m.positive(key, sharing, len(members))
             beyond = _sum([(_beyond(m, kept, *member), 1) for member in members])
-            fits = m.cp.add(beyond <= max(shared_limit(members), shared_use(members, standing)))
-            fits.only_enforce_if(_given(m, kept, Rule.QUOTA))
+            _keep_within(m, kept, beyond, limit, had, came)
+
+
+def _keep_within(
+    m: Variables, kept: _Kept, used: LinearExprT, limit: int, had: int, came: IntVar | None
+) -> None:
+    """Keep a use within a limit; if it was beyond and nothing came, within what it was."""
+    given = _given(m, kept, Rule.QUOTA)
+    m.cp.add(used <= max(limit, had)).only_enforce_if(given)
+    if came is not None:
+        m.cp.add(used <= limit).only_enforce_if([*given, came])
+
+
+def _came(m: Variables, kept: _Kept, queue: Queue, r: int) -> IntVar:
+    """Whether pods come to a queue that use a resource (true if they do).
+
+    Of a pod set with victims, all of whose places are taken again, those that move are more.
+    """
+    podsets = m.instance.podsets
+    terms: Terms = []
+    for s in kept.arriving:
+        if not podsets[s].demand[r] or m.instance.job_of(s).queue != queue.index:
+            continue
+        if not podsets[s].running:
+            terms += [(var, 1) for var in m.arrive[s].values()]
+        elif s in kept.victims:
+            terms.append((_moves_beside(m, s), podsets[s].count))
+    most = sum(podsets[s].count for s in kept.arriving)
+    return m.positive(("kept came", queue.index, r, kept.priority), weighted(terms), most)
+
+
+def _moves_beside(m: Variables, s: int) -> IntVar:
+    """Whether pods of a pod set move while others are evicted (true if they do)."""
+
+    def make() -> IntVar:
+        both = m.cp.new_bool_var(f"moves_beside[{s}]")
+        arrives = weighted([(var, 1) for var in m.arrive[s].values()])
+        moves = m.positive(("moves", s), arrives, m.instance.podsets[s].count)
+        m.cp.add(moves + m.evicts(s) - both <= 1)
+        return both
+
+    return m.once(("moves beside", s), make)
+
+
+def _shares(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> IntVar:
+    """Whether they come to a queue that uses more than it never lends (true if they do)."""
+    r = quota.resource
+    came, beyond = _came(m, kept, queue, r), _beyond(m, kept, queue, quota)
+    if not quota.guaranteed:
+        return came
+
+    def make() -> IntVar:
+        shares = m.cp.new_bool_var(f"kept_shares[{queue.index},{r},{kept.priority}]")
+        key, most = ("kept is beyond", queue.index, r, kept.priority), _most_used(m, queue, r)
+        m.cp.add(m.positive(key, beyond, most) + came - shares <= 1)
+        return shares
+
+    return m.once(("kept shares", queue.index, r, kept.priority), make)
 
 
 def _concerned(m: Variables, kept: _Kept, queues: list[Queue], r: int) -> bool:
@@ -219,17 +282,20 @@ def _beyond(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> LinearExpr
         return use if not isinstance(use, int) else max(0, use - quota.guaranteed)
 
     def make() -> IntVar:
-        most = sum(
-            2 * podset.count * podset.demand[r]
-            for podset in m.instance.podsets
-            if m.instance.jobs[podset.job].queue == queue.index
-        )
         name = f"beyond_kept[{queue.index},{r},{kept.priority}]"
-        beyond = m.cp.new_int_var(0, most, name)
+        beyond = m.cp.new_int_var(0, _most_used(m, queue, r), name)
         m.cp.add(beyond >= use - quota.guaranteed)
         return beyond
 
     return m.once(("beyond_kept", queue.index, r, kept.priority), make)
+
+
+def _most_used(m: Variables, queue: Queue, r: int) -> int:
+    return sum(
+        2 * podset.count * podset.demand[r]
+        for podset in m.instance.podsets
+        if m.instance.jobs[podset.job].queue == queue.index
+    )
 
 
 def _apart(m: Variables, kept: _Kept, t: int, term: AntiAffinity) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
+
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.jobs import Job
@@ -12,14 +14,16 @@ from kantopt.schema.model import Rule
 from kantopt.schema.snapshot import Queue, QueueResource
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.verify.rules import check
 from kantopt.verify.rules.quota import queue_limit
+from tests.agreement.test_encoding import Encodings
 from tests.campaign import some
 from tests.explain.helpers import asked, explained
 from tests.generate import random_documents, without
 from tests.oracle import best
 from tests.search.helpers import built
 from tests.solved import agrees
-from tests.verify.world import broken, job, node, pods, question
+from tests.verify.world import broken, job, node, placed, pods, question
 
 NODES = [node("a", cpu=4), node("b", cpu=4)]
 
@@ -91,3 +95,28 @@ def test_who_is_within_what_it_never_lends_comes_though_its_cohort_is_beyond() -
     instance = question(NODES, [old, small, large], queues=queues)
     assert broken(instance, Rule.QUOTA, j2=["b"]) == []
     assert broken(instance, Rule.QUOTA, j3=["b"]) == ["cohort c: 4 of 1 shared cpu"]
+
+
+@pytest.mark.parametrize("cohort", ["", "c"])
+def test_nobody_uses_quota_of_a_victim_that_is_not_his_where_more_was_used_than_there_is(
+    cohort: str,
+) -> None:
+    """Where victims would be back beside who may not evict them, nothing new comes beyond, too."""
+    cpu = {"name": "cpu", "nominalQuota": 2}
+    queues = [{"name": "q", "cohort": cohort, "resources": [cpu]}]
+    running = [
+        job(name, pods(cpu=2, on=[n]), queueName="q", priority=priority)
+        for name, n, priority in (("r5", "a", 5), ("r1", "b", 1))
+    ]
+    waiting = [job(f"w{p}", pods(cpu=1), queueName="q", priority=p) for p in (9, 3)]
+    nodes = [node("a", cpu=2), node("b", cpu=2)]
+    instance = question(nodes, [*running, *waiting], queues=queues)
+    both = placed(instance, r5=[], r1=[], w9=["a"], w3=["b"])
+    assert check(instance, both, [Rule.QUOTA]) == []
+    whose = "cohort c: 3 of 2 shared cpu" if cohort else "queue q: 3 of 2 cpu"
+    assert [str(each).partition(" with")[0] for each in check(instance, both)] == [
+        f"priority: {whose}"
+    ]
+    assert not Encodings(instance).admit(both)
+    alone = placed(instance, r5=[], r1=[], w9=["a"])
+    assert Encodings(instance).admit(alone) == (check(instance, alone) == [])

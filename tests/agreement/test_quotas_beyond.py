@@ -21,6 +21,7 @@ from tests.campaign import some
 from tests.explain.helpers import asked, explained
 from tests.generate import random_documents, without
 from tests.oracle import best
+from tests.placements import random_placement
 from tests.search.helpers import built
 from tests.solved import agrees
 from tests.verify.world import broken, job, node, placed, pods, question
@@ -72,6 +73,23 @@ def test_search_proves_what_brute_force_finds_where_queues_are_beyond_their_quot
         mattered += best(without(instance, Rule.QUOTA))[0] != expected
     assert asked_for >= len(seeds) / 5
     assert mattered >= len(seeds) / 15
+
+
+def test_encoding_and_judge_agree_where_queues_are_beyond_their_quota() -> None:
+    legal = illegal = 0
+    for seed in some(range(150)):
+        instance = overdrawn(seed)
+        if not is_overdrawn(instance):
+            continue
+        encodings, rng = Encodings(instance), random.Random(seed)
+        for _ in range(10):
+            placement = random_placement(rng, instance)
+            for rule in (Rule.QUOTA, Rule.PRIORITY):
+                sound = not check(instance, placement, [rule])
+                if instance.on(rule):
+                    assert encodings.admit(placement, rule) == sound, f"seed {seed}, {rule}"
+                    legal, illegal = legal + sound, illegal + (not sound)
+    assert min(legal, illegal) > 50
 
 
 def test_nobody_is_evicted_for_a_job_larger_than_its_queue() -> None:

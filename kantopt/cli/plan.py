@@ -116,7 +116,9 @@ def plan(
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
-            from kantopt.schema.garbage import kept
+            from kantopt.schema.garbage import for_good, kept
+
+            ending.enter_context(for_good())
 
             with kept():  # modules are, and documents
                 solver = None if engine == "fast" else ending.enter_context(solver_of(context))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.schema.files import parse_documents
-from kantopt.schema.garbage import kept
+from kantopt.schema.garbage import for_good, kept
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +18,7 @@ def _as_it_was() -> Iterator[None]:
     enabled = gc.isenabled()
     yield
     (gc.enable if enabled else gc.disable)()
+    gc.unfreeze()
 
 
 def test_nothing_is_collected_meanwhile() -> None:
@@ -41,3 +43,14 @@ def test_it_goes_on_after_an_error() -> None:
     with pytest.raises(BadDataError):
         parse_documents(b"a: [", "f")
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_is_kept_is_looked_at_again_unless_the_command_ends_with_its_answer(
+    ends: bool,
+) -> None:
+    gc.enable()
+    gc.unfreeze()
+    with for_good() if ends else nullcontext(), kept():
+        pass
+    assert (gc.get_freeze_count() > 0) == ends

@@ -136,7 +136,8 @@ class KeptRoom:
             yield
             return
         nodes, most, before = list(kept), np.maximum.reduce, state.quotas.kept
-        free, devices = state.free[:, nodes] * 0, state.devices[:, nodes] * 0
+        free = np.zeros_like(state.free[:, nodes])
+        devices = np.zeros_like(state.devices[:, nodes])
         for i, mine in enumerate(kept.values()):
             free[:, i] = most([room.free for room in mine])
             devices[:, i] = most([room.devices for room in mine])

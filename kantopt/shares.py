@@ -13,11 +13,9 @@ WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
 NAMING_A_JOB = 0.0001
 """Seconds for each job of a question: whose rest is told, and by what the question is known."""
-FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.0001, 0.0003
+FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.00001, 0.00003
 """Pods that a small plan binds, evicts or moves; seconds for each more, and for each more of their
-jobs and of those that wait, in YAML."""
-OTHER_FORMS = 1 / 10
-"""Of that, in JSON or as a table."""
+jobs and of those that wait."""
 NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 1.0
 """Seconds in which is found out for whom a victim goes, and many victims."""
 ENDING = 0.7

@@ -125,10 +125,7 @@ def certify(
             if log is not None:
                 emit("", log)  # what an earlier run left there is not part of this one
             required = required_jobs(question, require or (), chosen)
-            # The better plan is in the certificate, and may have a file of its own.
-            apart = counter_example is not None and format_of(None, counter_example, "yaml")
-            in_yaml = shown.in_yaml or apart == "yaml"
-            settings = Options(seed=seed, require=required, log=log, in_yaml=in_yaml)
+            settings = Options(seed=seed, require=required, log=log)
             if workers is not None:
                 settings = replace(settings, workers=workers)
             result = judge(

@@ -1,7 +1,7 @@
 """``kantopt defrag``."""
 
 import contextlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -148,13 +148,12 @@ def defrag(
             run.check_age(question)
             progress.reach("planning")
             left_out = known_techniques(without or ())
-            in_yaml = shown.in_yaml or habits.in_yaml
-            settings = Options(engine=engine, seed=seed, without=left_out, in_yaml=in_yaml)
+            settings = Options(engine=engine, seed=seed, without=left_out)
             settings = settings if workers is None else replace(settings, workers=workers)
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
-            options = settings.of_the_answer()
+            options = asdict(settings)
             options |= {"time_limit": time_limit, "deterministic": deterministic}
             plan, result = run.unchanged(question, wanted.model, options), None
             if plan is None:

@@ -80,11 +80,6 @@ class Habits:
     last_plan: str | None = None
     metrics_file: str | None = None
 
-    @property
-    def in_yaml(self) -> bool:
-        """Whether the plan is kept as YAML for the next run."""
-        return self.last_plan is not None and format_of(None, self.last_plan, "json") == "yaml"
-
     def refuse_plan_files(self, option: str) -> None:
         """Refuse the files that hold a plan, or figures of one, where ``option`` makes none.
 

@@ -1,7 +1,7 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -147,7 +147,6 @@ def plan(
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
                 without=known_techniques(without or ()),
-                in_yaml=shown.in_yaml or habits.in_yaml,
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
@@ -174,7 +173,7 @@ def plan(
                 shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
-            options = settings.of_the_answer()
+            options = asdict(settings)
             options |= {"time_limit": time_limit, "deterministic": deterministic}
             answer, result = run.unchanged(question, chosen, options), None
             if answer is None:

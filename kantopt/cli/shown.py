@@ -67,13 +67,6 @@ class Shown:
         """Whether standard output gets the table, which says all that there is to say."""
         return self.form is None or (self.form in ("table", "wide") and self.path is None)
 
-    @property
-    def in_yaml(self) -> bool:
-        """Whether the document is written as YAML, which takes its time."""
-        if self.form is not None or self.path is None:
-            return self.form == "yaml"
-        return not self.path.lower().endswith((".html", ".json"))
-
     def write(self, document: Part, laid_out: Callable[[Form, bool], str]) -> None:
         """Write an answer; with a file and no form, the document there and the table beside it.
 

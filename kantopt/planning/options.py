@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.errors import UsageError
@@ -27,12 +27,6 @@ class Options:
     """Techniques that are left out, by name."""
     log: str | None = None
     """File that CP-SAT's log is appended to."""
-    in_yaml: bool = False
-    """The plan is to be written as YAML, for which more time is kept than for other forms."""
-
-    def of_the_answer(self) -> dict[str, object]:
-        """Return all that has a say in what the plan is, by name."""
-        return {name: value for name, value in asdict(self).items() if name != "in_yaml"}
 
     def check_zone(self, model: Model) -> None:
         """Insist on a zone where a strategy cannot do without.

@@ -132,7 +132,6 @@ class Run:
         telling = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(self.instance.jobs)
         writing = shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
         writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)
-        writing *= 1 if self.options.in_yaml else shares.OTHER_FORMS
         return JUDGINGS * self.judging + naming + telling + writing
 
     @property

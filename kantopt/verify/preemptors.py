@@ -20,11 +20,11 @@ from kantopt.verify.step import Loads, Step
 MOST_TRIED = 6_000
 """Ways to place pods elsewhere that are judged for all victims of a plan together."""
 MANY = 500
-"""Nodes beyond which these are fewer, as each takes the longer the more nodes there are."""
+"""Nodes and queues beyond which these are fewer: a judge of the whole looks at all of them."""
 EACH = 12
 """The same for one job and one victim."""
 MOST_JUDGED = 5_000
-"""Nodes times how often it is judged as a whole whether a victim would be back without a job."""
+"""The same times how often it is judged as a whole whether a victim would be back without a job."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
 _FAR = 1_000
@@ -71,7 +71,8 @@ class Preemptors:
         self._elsewhere = Elsewhere(step)
         self._made_way = MadeWay(step)
         self._tried = self._judged = 0
-        self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
+        self._size = len(step.instance.nodes) + len(step.instance.queues)
+        self._most = MOST_TRIED * MANY // max(MANY, self._size)
         self._rooms: dict[tuple[object, ...], int] = {}
         self._now: dict[int, bool] = {}
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
@@ -266,7 +267,7 @@ class Preemptors:
         back: Pods,
     ) -> bool:
         """Whether pods would find another place if some were not bound, and others back."""
-        if self._judged * len(self.step.instance.nodes) >= MOST_JUDGED:
+        if self._judged * self._size >= MOST_JUDGED:
             return False
         self._judged += 1
         changes = Counter[tuple[int, Spot]]()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kantopt.problem.cluster import Quota
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.search.sequence import sequence
+from kantopt.verify.elsewhere import Elsewhere
 from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
@@ -106,3 +109,27 @@ def test_victims_whose_queues_share_with_all_others(monkeypatch: pytest.MonkeyPa
     instance = question([node("a", cpu=2 * JOBS), node("b", cpu=JOBS)], jobs, queues=queues)
     judged(instance, {f"{k}{i}": ["a"] * (k == "w") for k in "rw" for i in range(JOBS)}, JOBS)
     assert looked[0] < 60 * JOBS
+
+
+def test_other_places_are_sought_less_where_thousands_of_queues_are_judged_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sought, place = [0], Elsewhere.place
+
+    def counted(self: Elsewhere, *asked: Any) -> Placement | None:
+        sought[0] += 1
+        return place(self, *asked)
+
+    monkeypatch.setattr(Elsewhere, "place", counted)
+
+    def seeks(more: int) -> int:
+        sought[0] = 0
+        queues = [{"name": f"q{i}"} for i in range(more)]
+        jobs = [job(f"r{i}", pods(cpu=2, on=["a"]), queueName="q0") for i in range(JOBS)]
+        jobs += [job(f"w{i}", pods(cpu=2), priority=9, queueName="q0") for i in range(JOBS)]
+        instance = question([node("a", cpu=2 * JOBS), node("b", cpu=1)], jobs, queues=queues)
+        judged(instance, {f"{k}{i}": ["a"] * (k == "w") for k in "rw" for i in range(JOBS)}, JOBS)
+        return sought[0]
+
+    assert seeks(1) >= JOBS
+    assert seeks(20_000) < JOBS

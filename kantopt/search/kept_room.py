@@ -143,15 +143,21 @@ class KeptRoom:
             devices[:, i] = most([room.devices for room in mine])
         state.free[:, nodes] -= free
         state.devices[:, nodes] -= devices
-        state.touched += nodes
+        self._touch(nodes)
         state.quotas.kept = quota
         try:
             yield
         finally:
             state.free[:, nodes] += free
             state.devices[:, nodes] += devices
-            state.touched += nodes
             state.quotas.kept = before
+            self._renew()
+            self._touch(nodes)
+
+    def _touch(self, nodes: list[int]) -> None:
+        """Note that nodes have another room for all but us, who know: nobody came or left."""
+        self._state.touched += nodes
+        self._touched = len(self._state.touched)
 
     def holds(self) -> bool:
         """Whether all arrivals leave victims that they may not evict their room."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from kantopt.problem.cluster import Spot
 from kantopt.schema.model import Rule
 from kantopt.search.gangs import Placer
-from kantopt.search.kept_room import room_of_the_gone
+from kantopt.search.kept_room import KeptRoom, room_of_the_gone
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Ints
@@ -18,6 +20,7 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.campaign import some
 from tests.generate import random_instance
+from tests.verify.world import job, node, pods, question
 
 
 def kept_from(state: State, j: int) -> tuple[Ints, Ints]:
@@ -58,11 +61,15 @@ def test_it_is_what_one_works_out_anew_after_any_steps(seeds: range) -> None:
     for seed in seeds:
         rng, instance = random.Random(seed), random_instance(seed)
         state = State(instance)
-        preemption = Preemption(Placer(Scores(state, Strategy.BEST_FIT)))
-        for _ in range(12):
-            step, job = rng.randrange(4), rng.choice(instance.jobs)
+        placer = Placer(Scores(state, Strategy.BEST_FIT))
+        preemption = Preemption(placer)
+        for _ in range(15):
+            step, job = rng.randrange(5), rng.choice(instance.jobs)
             if step == 0:
                 preemption.make_room(job.index)
+            elif step == 4:
+                with preemption.kept.held(job.index):
+                    placer.place(job.index)
             elif step == 1:
                 state.undo(rng.randrange(state.mark() + 1))
             else:
@@ -84,3 +91,31 @@ def test_it_is_what_one_works_out_anew_after_any_steps(seeds: range) -> None:
                     assert (state.devices == before[1]).all()
                 kept += bool(expected[0].any() or expected[1].any())
     assert kept > 200
+
+
+def test_a_node_is_looked_at_again_only_if_somebody_came_or_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked, lacking = list[int](), KeptRoom._lacking
+
+    def counted(self: KeptRoom, n: int) -> Iterator[Any]:
+        looked.append(n)
+        return lacking(self, n)
+
+    monkeypatch.setattr(KeptRoom, "_lacking", counted)
+    jobs = [job(f"r{n}", pods(cpu=2, on=[n]), priority=5) for n in "abc"]
+    instance = question([node(n, cpu=2) for n in "abc"], [*jobs, job("w", pods(cpu=2))])
+    state = State(instance)
+    for podset in instance.podsets:
+        for spot in podset.current:
+            state.add(podset.index, spot, -1)
+    room = room_of_the_gone(state)
+    w = next(j.index for j in instance.jobs if j.name.endswith("w"))
+    for _ in range(3):
+        with room.held(w):
+            assert not state.free[0].any(), "kept for those who left"
+    assert sorted(looked) == [0, 1, 2]
+    with room.held(w):
+        state.add(instance.jobs[w].podsets[0], Spot(1), 1)
+    assert not room.holds()
+    assert sorted(looked) == [0, 1, 1, 2]

@@ -115,8 +115,9 @@ class _Lesser:
         """Quotas without the lesser pods."""
         instance = self._state.instance
         return self._state.quotas.without(
-            (instance.job_of(s).queue, instance.podsets[s].demand, pods)
+            (instance.job_of(s).queue, podset.demand, pods, 0 if podset.running else pods)
             for s, _, pods in self._pods
+            for podset in (instance.podsets[s],)
         )
 
     @cached_property

@@ -14,7 +14,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 from kantopt.verify.step import standing_loads
-from kantopt.verify.usage import Usage
+from kantopt.verify.usage import Cohort, Usage
 
 
 class Quotas:
@@ -24,9 +24,6 @@ class Quotas:
         self._usage = Usage(instance)
         self.at_other_times: Ints | None = None
         """What is used beyond ``usage`` at times at which more has to be allowed as well."""
-        self._came = [[0] * len(instance.resources) for _ in instance.queues]
-        self._newcomers = dict.fromkeys(self._usage.shared, 0)
-        """Queues of each cohort to which pods came and that use more than they never lend."""
         self._queues = instance.queues
         self.on = instance.on(Rule.QUOTA) and bool(instance.queues)
         self.kept: Sequence[Counter[tuple[int, int]]] = ()
@@ -34,7 +31,7 @@ class Quotas:
         self._cohorts = cohorts(instance)
         # Limits, and what may be used as long as nothing comes: what was used before, if more.
         self._most: list[dict[int, tuple[int, int] | None]] = [{} for _ in instance.queues]
-        self._most_shared: dict[tuple[str, int], tuple[int, int]] = {}
+        self._most_shared: dict[Cohort, tuple[int, int]] = {}
         if self.on:
             self._take_as_standing(standing_loads(instance).usage)
 
@@ -46,27 +43,13 @@ class Quotas:
     def add(self, queue: int | None, demand: Sequence[int], pods: int, new: int) -> None:
         """Charge pods to a queue, ``new`` of them not there before; below 0 gives back."""
         if queue is not None:
-            self._count(queue, demand, -1)
-            self._usage.add(queue, demand, pods)
-            if new:
-                came = self._came[queue]
-                for r, amount in enumerate(demand):
-                    came[r] += new * amount
-            self._count(queue, demand, 1)
-
-    def _count(self, queue: int, demand: Sequence[int], sign: int) -> None:
-        """Count a queue among the newcomers of its cohorts, or count it out before a change."""
-        used, came = self.usage[queue], self._came[queue]
-        for r, (cohort, kept) in self._usage.lends[queue].items():
-            if demand[r] and came[r] and used[r] > kept:
-                self._newcomers[cohort] += sign
+            self._usage.add(queue, demand, pods, new)
 
     def settle(self) -> None:
         """Take what is used now as what was used before."""
         if not self.on:
             return
-        self._came = [[0] * len(came) for came in self._came]
-        self._newcomers = dict.fromkeys(self._newcomers, 0)
+        self._usage.settle()
         self._take_as_standing(self._usage)
 
     def _take_as_standing(self, usage: Usage) -> None:
@@ -110,7 +93,7 @@ class Quotas:
                 continue
             most = self._most[queue][r]
             if most is not None:
-                limit = most[back and not self._came[queue][r]]
+                limit = most[back and not self._usage.came.get((queue, r))]
                 if used[queue][r] + extra[r] > limit:
                     return False
             if owner.cohort:
@@ -119,7 +102,7 @@ class Quotas:
                 after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
                 shared = self._usage.shared[key] - before + after
                 limit, standing = self._most_shared[key]
-                may = standing if back and not self._newcomers[key] else limit
+                may = standing if back and not self._usage.newcomers[key] else limit
                 if after > before and shared > may:
                     return False
         return back or self._spares(queue, extra)
@@ -156,36 +139,36 @@ class Quotas:
                     return False
         return True
 
-    def without(self, pods: Iterable[tuple[int | None, Amounts, int]]) -> Quotas:
-        """Return the same without some pods: the queue of each, its demand, and how many."""
+    def without(self, pods: Iterable[tuple[int | None, Amounts, int, int]]) -> Quotas:
+        """Return the same without some pods: queue, demand, how many, and how many of them new."""
         rest = copy(self)
-        rest._usage, rest._newcomers = self._usage.copy(), self._newcomers.copy()
-        for queue, demand, count in pods:
-            rest.add(queue, demand, -count, 0)
+        rest._usage = self._usage.copy()
+        for queue, demand, count, new in pods:
+            rest.add(queue, demand, -count, -new)
         return rest
 
     def allows_back(self, queue: int | None, extra: Sequence[int]) -> bool:
-        """Whether a queue that had this before its eviction could use it again.
+        """Whether a queue that had this before its eviction could use it again beside the others.
 
         Unlike for an arrival, a cohort that is overdrawn by others stands in the way too.
         """
         if queue is None or not self.on:
             return True
-        owner, used = self._queues[queue], self.usage[queue]
-        for quota in owner.quotas:
-            r = quota.resource
-            if not extra[r]:
-                continue
-            most = self._most[queue][r]
-            if most is not None and used[r] + extra[r] > most[True]:
-                return False
-            if owner.cohort:
-                before = max(0, used[r] - quota.guaranteed)
-                after = max(0, used[r] + extra[r] - quota.guaranteed)
-                key = owner.cohort, r
-                if self._usage.shared[key] - before + after > self._most_shared[key][True]:
-                    return False
-        return True
+        self.add(queue, extra, 1, 0)
+        lends, asked = self._usage.lends[queue], [r for r, amount in enumerate(extra) if amount]
+        full = any(self._exceeds(queue, r) for r in asked) or any(
+            self._exceeds_shared(lends[r][0]) for r in asked if r in lends
+        )
+        self.add(queue, extra, -1, 0)
+        return not full
+
+    def _exceeds(self, queue: int, r: int) -> bool:
+        most, usage = self._most[queue].get(r), self._usage
+        return most is not None and usage.of[queue][r] > most[not usage.came.get((queue, r))]
+
+    def _exceeds_shared(self, cohort: Cohort) -> bool:
+        usage = self._usage
+        return usage.shared[cohort] > self._most_shared[cohort][not usage.newcomers[cohort]]
 
     def bears(self, coming: Iterable[tuple[int, int]], more: Counter[tuple[int, int]]) -> bool:
         """Whether limits hold where pods come if so much more is used, by queue and resource."""
@@ -208,13 +191,5 @@ class Quotas:
 
     def exceeded(self) -> int:
         """Return how many limits are exceeded."""
-        own = (
-            most is not None and self.usage[queue][r] > most[not self._came[queue][r]]
-            for queue, limits in enumerate(self._most)
-            for r, most in limits.items()
-        )
-        shared = (
-            self._usage.shared[key] > most[not self._newcomers[key]]
-            for key, most in self._most_shared.items()
-        )
-        return sum(own) + sum(shared)
+        own = sum(self._exceeds(q, r) for q, limits in enumerate(self._most) for r in limits)
+        return own + sum(map(self._exceeds_shared, self._most_shared))

@@ -69,7 +69,7 @@ class Loads:
                         taken[r] += pods * amount
         queue = self.instance.jobs[podset.job].queue
         if queue is not None:
-            self.usage.add(queue, podset.demand, pods)
+            self.usage.add(queue, podset.demand, pods, 0 if podset.running else pods)
 
     @property
     def queue(self) -> list[list[int]]:

@@ -16,7 +16,7 @@ class Usage:
     """What pods use of each queue and cohort, kept up to date pod by pod.
 
     A queue shares what it uses beyond what it never lends. To add that up anew for each pod would
-    take a look at all queues of the cohort.
+    take a look at all queues of the cohort; so it would to ask whether anybody new shares it.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -25,23 +25,38 @@ class Usage:
         self.lends = _lends(instance)
         """By queue and resource the cohort that shares it, and how much the queue never lends."""
         self.shared = {cohort: 0 for lends in self.lends for cohort, _ in lends.values()}
+        self.came: dict[tuple[int, int], int] = {}
+        """How much of a queue's resource pods use that came there."""
+        self.newcomers = dict.fromkeys(self.shared, 0)
+        """Queues of each cohort to which pods came and that use more than they never lend."""
 
-    def add(self, queue: int, demand: Sequence[int], pods: int) -> None:
-        """Add what pods use of a queue; a negative number gives it back."""
-        of, lends = self.of[queue], self.lends[queue]
+    def add(self, queue: int, demand: Sequence[int], pods: int, new: int) -> None:
+        """Add what pods use of a queue, ``new`` of which came; a negative number gives it back."""
+        of, lends, came = self.of[queue], self.lends[queue], self.came
         for r, amount in enumerate(demand):
             if amount:
-                before = of[r]
+                before, at = of[r], (queue, r)
                 of[r] = now = before + pods * amount
+                had = came.get(at, 0)
+                if new:
+                    came[at] = had + new * amount
                 if r in lends:
                     cohort, kept = lends[r]
                     self.shared[cohort] += max(0, now - kept) - max(0, before - kept)
+                    shared, shares = had > 0 and before > kept, came.get(at, 0) > 0 and now > kept
+                    self.newcomers[cohort] += shares - shared
+
+    def settle(self) -> None:
+        """Let nobody be new any more."""
+        self.came = {}
+        self.newcomers = dict.fromkeys(self.newcomers, 0)
 
     def copy(self) -> Self:
         """Return the same usage, to be changed apart."""
         twin = type(self).__new__(type(self))
         twin.of = [used[:] for used in self.of]
         twin.shared = self.shared.copy()
+        twin.came, twin.newcomers = self.came.copy(), self.newcomers.copy()
         twin.lends = self.lends
         return twin
 

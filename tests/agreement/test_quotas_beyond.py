@@ -138,3 +138,26 @@ def test_nobody_uses_quota_of_a_victim_that_is_not_his_where_more_was_used_than_
     assert not Encodings(instance).admit(both)
     alone = placed(instance, r5=[], r1=[], w9=["a"])
     assert Encodings(instance).admit(alone) == (check(instance, alone) == [])
+
+
+@pytest.mark.parametrize("cohort", ["", "c"])
+def test_as_many_go_as_a_queue_is_beyond_its_quota_where_a_more_important_job_comes(
+    cohort: str,
+) -> None:
+    """Were one of them back the job could not come: beyond the quota nothing new does."""
+    cpu = {"name": "cpu", "nominalQuota": 3}
+    queues = [{"name": "q", "cohort": cohort, "resources": [cpu]}]
+    running = [job(f"r{n}", pods(cpu=2, on=[n]), queueName="q") for n in "abc"]
+    waiting = job("w", pods(cpu=1), queueName="q", priority=9)
+    nodes = [node(n, cpu=4) for n in "abc"]
+    instance = question(nodes, [*running, waiting], queues=queues)
+    one = placed(instance, ra=[], w=["a"])
+    two = placed(instance, ra=[], rb=[], w=["a"])
+    three = placed(instance, ra=[], rb=[], rc=[], w=["a"])
+    encodings = Encodings(instance)
+    for placement, rules in ((one, [Rule.QUOTA]), (two, []), (three, [Rule.PRIORITY] * 3)):
+        assert [fault.rule for fault in check(instance, placement)] == rules
+        assert encodings.admit(placement) == (not rules)
+    found = built(instance, Strategy.E_BINPACK)
+    assert [found.placed(s) for s in range(4)].count(0) == 2
+    assert agrees(instance, "beyond") is not None

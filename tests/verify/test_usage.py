@@ -1,8 +1,9 @@
-"""What cohorts share is kept up to date as it would be added up."""
+"""What cohorts share is kept up to date as it would be added up, as is who came."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 from kantopt.verify.rules.quota import cohorts, shared_use
 from kantopt.verify.usage import Usage
@@ -24,13 +25,26 @@ def test_what_is_shared_is_what_queues_use_beyond_what_they_never_lend() -> None
     ]
     jobs = [job(f"j{i}", pods(cpu=1, on=["a"]), queueName=f"q{i}") for i in range(12)]
     instance = question([node("a", cpu=99)], jobs, queues=queues)
-    usage, earlier = Usage(instance), Usage(instance)
+    usage, earlier, came = Usage(instance), Usage(instance), Counter[tuple[int, int]]()
     for turn in range(300):
         demand = [rng.choice((0, 500, 2000)) for _ in instance.resources]
-        usage.add(rng.randrange(12), demand, rng.choice((-2, -1, 1, 2, 3)))
+        q, pods_more = rng.randrange(12), rng.choice((-2, -1, 1, 2, 3))
+        new = rng.choice((0, pods_more))
+        usage.add(q, demand, pods_more, new)
+        came.update({(q, r): new * amount for r, amount in enumerate(demand)})
         of = usage.of
         assert usage.shared == {key: shared_use(by, of) for key, by in cohorts(instance).items()}
+        assert usage.newcomers == {
+            (name, r): sum(
+                came[queue.index, r] > 0 and of[queue.index][r] > quota.guaranteed
+                for queue, quota in by
+            )
+            for (name, r), by in cohorts(instance).items()
+        }
         if turn == 150:
             earlier = usage.copy()
-            then = dict(usage.shared)
-    assert earlier.shared == then != usage.shared
+            then = dict(usage.shared), dict(usage.newcomers), dict(usage.came)
+    assert (earlier.shared, earlier.newcomers, earlier.came) == then
+    assert earlier.shared != usage.shared
+    usage.settle()
+    assert not any(usage.newcomers.values())

@@ -92,12 +92,16 @@ def _lesser(m: Variables, s: int, victim: Job) -> bool:
     return not m.instance.may_evict_for(m.instance.podsets[s].job, victim.index)
 
 
-def _exceeds(m: Variables, key: object, load: LinearExprT, limit: int) -> IntVar:
-    """Return a Boolean that can only be true if a load exceeds a limit."""
+def _exceeds(
+    m: Variables, key: object, load: LinearExprT, limit: int, came: LinearExprT | None = None
+) -> IntVar:
+    """Return a Boolean that can only be true if a load exceeds a limit, and somebody came."""
 
     def make() -> IntVar:
         answer = m.cp.new_bool_var(str(key))
         m.cp.add(load >= within(limit + 1)).only_enforce_if(answer)
+        if came is not None:
+            m.cp.add(came >= 1).only_enforce_if(answer)
         return answer
 
     return m.once(("exceeds", key), make)
@@ -174,16 +178,54 @@ def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
         if limit is not None:
             use = _use_without_lesser(m, queue.index, r, job)
             key = ("queue", queue.index, r, job.priority, added)
-            yield _exceeds(m, key, use, max(limit, standing[queue.index][r]) - added)
+            overdrawn = standing[queue.index][r] > limit
+            came = _came(m, queue.index, r, job) if overdrawn else None
+            yield _exceeds(m, key, use, limit - added, came)
         if queue.cohort:
             members = shared[queue.cohort, r]
+            more = {queue.index: added}
             beyond = [
-                (_beyond(m, other, of, job, added if other is queue else 0), 1)
-                for other, of in members
+                (_beyond(m, other, of, job, more.get(other.index, 0)), 1) for other, of in members
             ]
             cohort = ("cohort", queue.index, r, job.priority, added)
-            most = max(shared_limit(members), shared_use(members, standing))
-            yield _exceeds(m, cohort, weighted(beyond), most)
+            limit, came = shared_limit(members), None
+            if shared_use(members, standing) > limit:
+                sharing = (
+                    _shares(m, other, of, job, more.get(other.index, 0)) for other, of in members
+                )
+                came = weighted([(each, 1) for each in sharing])
+            yield _exceeds(m, cohort, weighted(beyond), limit, came)
+
+
+def _came(m: Variables, q: int, r: int, victim: Job) -> LinearExprT:
+    """New pods of a queue that use a resource and may evict a victim."""
+    return weighted(
+        [
+            (m.total(podset.index), 1)
+            for podset in m.instance.podsets
+            if podset.demand[r]
+            and not podset.running
+            and m.instance.jobs[podset.job].queue == q
+            and not _lesser(m, podset.index, victim)
+        ]
+    )
+
+
+def _shares(m: Variables, queue: Queue, quota: Quota, victim: Job, added: int) -> LinearExprT:
+    """At least 1 only if such pods come to a queue that uses more than it never lends."""
+    r = quota.resource
+    came = _came(m, queue.index, r, victim)
+    if not quota.guaranteed:
+        return came
+
+    def make() -> IntVar:
+        both = m.cp.new_bool_var(f"shares_back[{queue.index},{r},{victim.index}]")
+        m.cp.add(came >= 1).only_enforce_if(both)
+        use = _use_without_lesser(m, queue.index, r, victim) + added
+        m.cp.add(use >= within(quota.guaranteed) + 1).only_enforce_if(both)
+        return both
+
+    return m.once(("shares_back", queue.index, r, victim.priority, added), make)
 
 
 def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> LinearExprT:

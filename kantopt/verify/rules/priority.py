@@ -138,7 +138,7 @@ def in_the_way(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> list[Ru
     blocked: dict[Rule, Callable[[], bool]] = {
         Rule.CAPACITY: lambda: _node_full(loads, unit),
         Rule.DEVICES: lambda: _device_full(loads, unit),
-        Rule.QUOTA: lambda: _quota_full(loads, step.loads_before, unit),
+        Rule.QUOTA: lambda: _quota_full(loads, unit),
         Rule.ANTI_AFFINITY: lambda: _repelled(step, pods, unit),
     }
     try:
@@ -174,8 +174,11 @@ def _device_full(loads: Loads, unit: Pods) -> bool:
     )
 
 
-def _quota_full(loads: Loads, before: Loads, unit: Pods) -> bool:
-    """Whether a queue would use more than it may: what it used beyond that before is no reason."""
+def _quota_full(loads: Loads, unit: Pods) -> bool:
+    """Whether a queue would use more than it may beside others that came.
+
+    If none came, what it used beyond that before is no reason.
+    """
     instance = loads.instance
     demanded: dict[int, set[int]] = {}
     for s, _ in unit:
@@ -189,12 +192,13 @@ def _quota_full(loads: Loads, before: Loads, unit: Pods) -> bool:
             r, limit = quota.resource, queue_limit(queue, quota)
             if r not in resources:
                 continue
-            if limit is not None and loads.queue[q][r] > max(limit, before.queue[q][r]):
+            usage, cohort = loads.usage, (queue.cohort, r)
+            if limit is not None and usage.of[q][r] > limit and usage.came.get((q, r)):
                 return True
-            cohort = queue.cohort, r
-            shared = loads.usage.shared.get(cohort, 0)
-            had = before.usage.shared.get(cohort, 0)
-            if shared > had and shared > shared_limits(instance)[cohort]:
+            if (
+                usage.newcomers.get(cohort)
+                and usage.shared[cohort] > shared_limits(instance)[cohort]
+            ):
                 return True
     return False
 

@@ -122,10 +122,16 @@ class Variables:
         for n in nodes:
             if Rule.ELIGIBILITY in self.rules and n not in podset.allowed:
                 continue
-            most = self._most(podset, n)
+            # Who leaves and comes back has stayed; but of devices there may be others, and of jobs
+            # that restart together all arrive.
+            apart = podset.devices or podset.job in self.instance.together
+            here = 0 if apart else podset.current.get(Spot(n), 0)
+            most = min(self._most(podset, n), podset.count - here)
             if not most:
                 continue
             arrive[n] = cp.new_int_var(0, most, f"arrive[{s},{n}]")
+            if here:
+                cp.add(self.stay[s][Spot(n)] >= here * self.arrives(s, n))
             for need in podset.devices:
                 devices = self.instance.nodes[n].devices_of(need.device_class)
                 for d in devices:
@@ -342,26 +348,6 @@ class Variables:
             return answer
 
         return self.once(("satisfied", j), make)
-
-    def full_exactly(self, j: int) -> IntVar:
-        """Whether a gang has its minimum in every role and in all, both ways."""
-
-        def make() -> IntVar:
-            job = self.instance.jobs[j]
-            needs = [(role.podsets, role.min_count) for role in job.roles if role.min_count]
-            if job.min_count:
-                needs.append((job.podsets, job.min_count))
-            meets = []
-            for i, (podsets, least) in enumerate(needs):
-                meets.append(self.cp.new_bool_var(f"meets[{j},{i}]"))
-                placed = self.role_placed(podsets)
-                self.cp.add(placed >= least).only_enforce_if(meets[-1])
-                self.cp.add(placed <= least - 1).only_enforce_if(~meets[-1])
-            answer = self.cp.new_bool_var(f"full[{j}]")
-            self.cp.add_min_equality(answer, meets)
-            return answer
-
-        return self.once(("full", j), make)
 
     def beyond(self, key: Hashable, terms: Terms, limit: int) -> IntVar:
         """Sum of some Booleans beyond a limit (at least that much)."""

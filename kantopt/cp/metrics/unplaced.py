@@ -72,12 +72,32 @@ def _short_in_all(m: Variables, tier: Tier, job: Job, mass: int) -> IntVar:
         )
         short = _positive_part(m, ("mass", job.index, tier.unit), mass - placed, mass)
         value = m.cp.new_int_var(0, mass, f"short_in_all[{job.index}]")
-        full = m.full_exactly(job.index)
+        full = _full(m, job)
         m.cp.add(value == short).only_enforce_if(~full)
         m.cp.add(value == 0).only_enforce_if(full)
         return value
 
     return m.once(("short_in_all", job.index, tier.unit), make)
+
+
+def _full(m: Variables, job: Job) -> IntVar:
+    """Whether a gang has its minimum in every role and in all, both ways."""
+
+    def make() -> IntVar:
+        needs = [(role.podsets, role.min_count) for role in job.roles if role.min_count]
+        if job.min_count:
+            needs.append((job.podsets, job.min_count))
+        meets = []
+        for i, (podsets, least) in enumerate(needs):
+            meets.append(m.cp.new_bool_var(f"meets[{job.index},{i}]"))
+            placed = m.role_placed(podsets)
+            m.cp.add(placed >= least).only_enforce_if(meets[-1])
+            m.cp.add(placed <= least - 1).only_enforce_if(~meets[-1])
+        answer = m.cp.new_bool_var(f"full[{job.index}]")
+        m.cp.add_min_equality(answer, meets)
+        return answer
+
+    return m.once(("full", job.index), make)
 
 
 def _positive_part(m: Variables, key: tuple[object, ...], expr: LinearExprT, most: int) -> IntVar:

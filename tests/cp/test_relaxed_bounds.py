@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.cp.relaxed import bounds as relaxed
+from kantopt.cp.relaxed import receiving
 from kantopt.cp.relaxed.bounds import relaxed_bounds
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import tiers_of
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -305,3 +307,32 @@ def test_jobs_that_never_preempt_are_no_kind_with_jobs_that_do() -> None:
     found = at_best(question([node("n", gpu=8)], [victim, never, high]))
     for name, (low, value) in found.items():
         assert low <= value, name
+
+
+def test_what_is_proved_is_not_proved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches ask again with each better plan: for lower tiers, as those above are proved."""
+    instance, values = many(2), (24000, 3000, 3, 3, 3, 5, 9)
+    tiers, found = tiers_of(instance), dict[int, int]()
+    asked, least = list[str](), relaxed._least
+
+    def counted(model: Relaxation, tier: Tier, *more: Any) -> tuple[int, float]:
+        asked.append(tier.name)
+        return least(model, tier, *more)
+
+    monkeypatch.setattr(relaxed, "_least", counted)
+    about = instance, tiers, values, Deadline(None)
+    relaxed_bounds(*about, bound=found.__setitem__)
+    assert asked == [tier.name for tier in tiers]
+    asked.clear()
+    floors = (*values[:3], *bounds(instance, tiers, values)[3:])
+    relaxed_bounds(*about, bound=found.__setitem__, floors=floors)
+    assert asked == [tier.name for tier in tiers[3:]]
+    weighed, weights = [0], receiving.Rooms
+
+    def rooms(*given: Any) -> receiving.Rooms:
+        weighed[0] += 1
+        return weights(*given)
+
+    monkeypatch.setattr(receiving, "Rooms", rooms)
+    relaxed_bounds(*about, bound=found.__setitem__)
+    assert not weighed[0], "what pending pods displace is the question's, whatever plan is known"

@@ -29,9 +29,10 @@ def relaxed_bounds(
     deadline: Deadline,
     *,
     bound: Callable[[int, int], None],
+    floors: Sequence[int] | None = None,
     beyond: bool = True,
 ) -> None:
-    """Prove lower bounds of tiers whose values arithmetic does not prove.
+    """Prove lower bounds of tiers whose values are not proved.
 
     Parameters
     ----------
@@ -44,7 +45,10 @@ def relaxed_bounds(
         When to stop; the tiers from there on get no bound.
     bound
         Called with the index of a tier and its bound, in the order of the tiers, for bounds that
-        are better than those of arithmetic.
+        are better than what is known.
+    floors
+        Bounds of the tiers that are known; by default those of arithmetic. What they prove is not
+        proved again.
     beyond
         Go on below a tier that stays open.
 
@@ -53,7 +57,8 @@ def relaxed_bounds(
     ValueError
         If no plan at all is as good as the values, which then are not those of a legal plan.
     """
-    floors = bounds(instance, tiers, values)
+    if floors is None:
+        floors = bounds(instance, tiers, values)
     last = max((i for i, floor in enumerate(floors) if floor < values[i]), default=-1)
     if last < 0 or deadline.over():
         return

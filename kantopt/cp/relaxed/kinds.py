@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
+from kantopt.problem.kept import kept_with_instance
 from kantopt.verify.metrics.waiting import waits
 
 
@@ -155,3 +156,9 @@ class Kinds:
                 if given != need.count:
                     return False
         return True
+
+
+@kept_with_instance(3)
+def kinds_of(instance: Instance, marks: tuple[tuple[int, Hashable], ...]) -> Kinds:
+    """Return the jobs of an instance as kinds; of each relaxation that is written anew the same."""
+    return Kinds(instance, dict(marks))

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 from kantopt.cp.relaxed.classes import Classes, NodeClass
 from kantopt.cp.relaxed.kept_room import add_kept_room
-from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
+from kantopt.cp.relaxed.kinds import JobKind, PodKind, kinds_of
 from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
 from kantopt.cp.relaxed.rows import Row, rows_of
 from kantopt.cp.variables import Terms, weighted, within
@@ -44,7 +44,7 @@ class Relaxation:
         """Of jobs with pods that cannot move what they stand for in these tiers now."""
         self.needs = instance.needs_of
         """Wishes of each job to be close."""
-        self.kinds = Kinds(instance, self._mark())
+        self.kinds = kinds_of(instance, tuple(self._mark().items()))
         self.standing = Loads.of(instance, instance.current)
         self.classes = Classes(
             instance, self.kinds, self.standing, self.most_counts, region=self._region
@@ -251,7 +251,7 @@ class Relaxation:
 
     def add_departures(self) -> None:
         """Add that pods must leave where pending ones arrive that fit nowhere as it is."""
-        weights = arrival_weights(self.instance, self.kinds, self.standing)
+        weights = arrival_weights(self.instance, self.kinds)
         if weights:
             leaving: Terms = [(var, HALVES) for var in self.moved.values()]
             leaving += [(self.evicted(k), HALVES) for k in self.kinds.pods if k.evictable]

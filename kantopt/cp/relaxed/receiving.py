@@ -23,7 +23,8 @@ from kantopt.cp.relaxed.rooms import Rooms, Vector
 from kantopt.cp.solver import solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
-from kantopt.verify.step import Loads
+from kantopt.problem.kept import kept_with_instance
+from kantopt.verify.step import standing_loads
 
 HALVES = 2
 """Units of a weight per departure."""
@@ -40,7 +41,8 @@ Together = dict[int, int]
 """Pods of each kind that could arrive on one node."""
 
 
-def arrival_weights(instance: Instance, kinds: Kinds, standing: Loads) -> dict[int, int]:
+@kept_with_instance(1)
+def arrival_weights(instance: Instance, kinds: Kinds) -> dict[int, int]:
     """Return weights of kinds of pending pods, in halves of a departure, by kind.
 
     Empty if every pending pod fits somewhere as it is, or if there is too much to look at.
@@ -48,7 +50,7 @@ def arrival_weights(instance: Instance, kinds: Kinds, standing: Loads) -> dict[i
     leaving = [kind for kind in kinds.pods if kind.one.running and not kind.fixed]
     if sum(kind.count for kind in leaving) > MOST_LEAVING:
         return {}
-    rooms = Rooms(instance, standing, leaving)
+    rooms = Rooms(instance, standing_loads(instance), leaving)
     pending = [kind for kind in kinds.pods if not kind.one.running]
     hard = [kind for kind in pending if not _fits(rooms.asks(kind), rooms.after(0))]
     hard = sorted(hard, key=lambda kind: -kind.count)[:MOST_KINDS]

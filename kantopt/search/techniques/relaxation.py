@@ -28,7 +28,9 @@ def relax(desk: Desk, until: Deadline) -> None:
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
-    relaxed_bounds(desk.instance, desk.tiers, locks, until, bound=bound, beyond=beyond)
+    known = desk.incumbent.known.bounds(locks)
+    asked = desk.instance, desk.tiers, locks, until
+    relaxed_bounds(*asked, bound=bound, floors=known, beyond=beyond)
 
 
 def cut(desk: Desk, until: Deadline) -> None:

@@ -87,6 +87,12 @@ class Preemption(Pushing):
             podset = state.instance.podsets[s]
             if podset.running and s not in coming:
                 gone.setdefault(podset.job, Counter())[s, spot] += pods
+        # Whoever was put back beside victims that may be spared now need not fit any more.
+        gone = {
+            j: lost
+            for j, places in gone.items()
+            if (lost := Counter({at: pods for at, pods in places.items() if pods < 0}))
+        }
 
         def room() -> Ints:
             rooms = [room_for(state, want.s, max(1, want.least), region) for want in wants]

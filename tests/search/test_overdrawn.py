@@ -1,4 +1,4 @@
-"""What the fast path makes where queues use more than their quota is legal at once."""
+"""Searches where queues have no quota left, or use more than they have."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
+from kantopt.verify.rules import check
 from tests.campaign import some
+from tests.search.helpers import where
+from tests.search.test_chains import ask, improved
 from tests.search.test_relocate import legal_at_once
-from tests.verify.world import GPU, Document, job, node, pods, question
+from tests.verify.world import GPU, Document, job, node, placed, pods, question
 
 NODES, QUEUES = [f"n{i}" for i in range(12)], ("q0", "q1", "q2", "q3")
 
@@ -59,10 +62,29 @@ def overdrawn(seed: int) -> Instance:
 @pytest.mark.parametrize(
     "seeds", [range(24, 25), *(range(k, k + 20) for k in some(range(0, 160, 20)))], ids=str
 )
-def test_it_is_legal_at_once(
+def test_what_the_fast_path_makes_is_legal_at_once(
     seeds: range, strategy: Strategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = legal_at_once(monkeypatch)
     for seed in seeds:
         construct(overdrawn(seed), Deadline(None), strategy, relocate=True)
     assert judged == [True] * len(seeds)
+
+
+@pytest.mark.parametrize("cohort", ["", "c"])
+def test_pods_go_home_though_a_victim_whose_quota_is_taken_has_room_where_it_ran(
+    cohort: str,
+) -> None:
+    cpu = {"name": "cpu", "nominalQuota": 2}
+    queues = [{"name": "q", "cohort": cohort, "resources": [cpu]}]
+    jobs = [
+        job("victim", pods(cpu=2, on=["a"]), queueName="q"),
+        job("urgent", pods(cpu=1), queueName="q", priority=9),
+        job("other", pods(cpu=2, on=["b"])),
+    ]
+    instance = ask([node(n, cpu=4) for n in "abc"], jobs, queues=queues)
+    start = placed(instance, victim=[], urgent=["b"], other=["c"])
+    assert check(instance, start) == []
+    found = improved(instance, start)
+    assert where(instance, found, "other") == {"b": 1}
+    assert where(instance, found, "urgent")

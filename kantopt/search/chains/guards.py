@@ -105,6 +105,11 @@ class Guards:
         queue, back = self._queue[g], self._pods[g] < self._running[g]
         return queue is None or self._quotas.allows(queue, self._demand[g], back=back)
 
+    def keeps_out(self, g: int) -> bool:
+        """Whether quotas keep an evicted pod of a group from coming back beside who is there."""
+        queue = self._queue[g]
+        return queue is not None and not self._quotas.allows_back(queue, self._demand[g])
+
     def lets_go(self, g: int) -> bool:
         """Whether budgets bear one more eviction of a group's pods."""
         return all(self._left[b] > 0 for b in self._budgets[g])

@@ -297,7 +297,9 @@ class _Run:
         packing, looked = self.packing, self.packing.looked
         packing.load(self.kept)
         value = self.local
-        while not self._called() and packing.moved and packing.looked - looked < HOMECOMING:
+        ways = 0  # one that is found without a look and refused is found again
+        while not self._called() and packing.moved and packing.looked - looked + ways < HOMECOMING:
+            ways += 1
             before = packing.looked
             home = come_home(packing, self.rng, self.over)
             if not home and packing.looked == before:

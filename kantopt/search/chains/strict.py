@@ -67,7 +67,7 @@ class Evictions:
                 for j, asked in arrived[n]:
                     if not instance.may_evict_for(j, groups[g].job):
                         free += asked
-                if (free >= packing.ask[g, :own]).all():
+                if (free >= packing.ask[g, :own]).all() and not self._over_quota(g):
                     return False
             if self._beside_lesser(g):
                 return False
@@ -75,6 +75,23 @@ class Evictions:
         return all(
             self._kept(evicted, arrived, priority) for priority in priorities | self._priorities
         )
+
+    def _over_quota(self, g: int) -> bool:
+        """Whether a victim has no quota to come back, and has lost it to nobody lesser."""
+        packing, instance = self._packing, self._packing.scope.instance
+        if packing.guards.none or not packing.guards.keeps_out(g):
+            return False
+        job = packing.scope.groups[g].job
+        queue = instance.jobs[job].queue
+        rivals = () if queue is None else instance.rivals(queue)
+        came = {j for each in self._came.values() for j, _ in each}
+        came |= {
+            group.job
+            for i, group in enumerate(packing.scope.groups)
+            if any(pods > packing.home[i].get(n, 0) for n, pods in packing.on[i].items())
+        }
+        lesser = (j for j in came if not instance.may_evict_for(j, job))
+        return not any(instance.jobs[j].queue in rivals for j in lesser)
 
     def _arrived(self, n: int) -> Iterator[Came]:
         """Who is on a node that does not run there now."""

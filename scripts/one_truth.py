@@ -66,7 +66,7 @@ def main() -> int:
                 for text in outcome.beside:
                     print(f"seed {outcome.seed}: only beside others: {text}", flush=True)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
     print(f"{len(seeds)} clusters, {faulty} with contradictions, {time.monotonic() - began:.0f} s")
     for what, count in sorted(counts.items()):
         print(f"  {count:7,d} {what}")

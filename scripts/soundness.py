@@ -228,7 +228,7 @@ def run(trial: Trial, workers: int) -> Counter[str]:
                     text = f"\r{trial.title}: {k} of {len(futures)} pieces "
                     print(text, end="\n" if k == len(futures) else "", file=sys.stderr)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
     return counts
 
 

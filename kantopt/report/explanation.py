@@ -222,15 +222,19 @@ def _conflict(conflict: Conflict | None, wide: bool) -> Iterator[Block]:
 
 
 def _in_short(conflict: Conflict) -> Iterator[ConflictItem]:
-    """Of each rule the lines about most nodes and jobs, and what else it holds for in one."""
+    """Of each rule the lines about most nodes and jobs, and what else it holds for in one.
+
+    Fewer where it is not known which rules it takes: then there are many.
+    """
+    most = _LINES if conflict.minimal_rules else _LINES - 1
     for rule in conflict.rules:
         items = [item for item in conflict.items if item.rule == rule]
-        if len(items) <= _LINES:
+        if len(items) <= most:
             yield from items
             continue
         items.sort(key=lambda item: -len(item.nodes) - len(item.jobs))
-        yield from items[: _LINES - 1]
-        rest = items[_LINES - 1 :]
+        yield from items[: most - 1]
+        rest = items[most - 1 :]
         nodes = tuple(dict.fromkeys(name for item in rest for name in item.nodes))
         jobs = tuple(dict.fromkeys(name for item in rest for name in item.jobs))
         what = plural(len(nodes), "node") if nodes else plural(len(jobs), "job")

@@ -11,10 +11,12 @@ import pytest
 
 from kantopt.report.actions import where
 from kantopt.report.blocks import Screen, Table, render
+from kantopt.report.explanation import _conflict
 from kantopt.report.size import Size
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.verdict import verdict_blocks
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.explanation import Conflict, ConflictItem
 from kantopt.schema.plan import Move, Plan, Standing
 from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import STRANDED, TIER, plan_of
@@ -337,7 +339,8 @@ def test_the_script_that_measures_answers_prints_what_holds() -> None:
     script = Path(__file__).resolve().parents[2] / "scripts" / "measure_answers.py"
     asked = [sys.executable, str(script), "--nodes", "30", "--time-limit", "3s"]
     asked += [word for name in ("explain", "verify", "show") for word in ("--only", name)]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     head, *rows = done.stdout.splitlines()
     assert head.split()[:4] == ["nodes", "command", "code", "lines"]
     assert [row.split()[1] for row in rows] == ["explain", "verify", "show"]
@@ -345,3 +348,27 @@ def test_the_script_that_measures_answers_prints_what_holds() -> None:
         lines, terminal = int(row.split()[3]), int(row.split()[4])
         assert 0 < lines <= LINES
         assert 0 < terminal <= 100
+
+
+@pytest.mark.parametrize(("needed", "lines"), [(True, 9), (False, 6)])
+def test_a_conflict_has_fewer_lines_where_it_is_not_known_which_rules_it_takes(
+    needed: bool, lines: int
+) -> None:
+    rules = ("capacity", "gang", "priority")
+    items = tuple(
+        ConflictItem(rule=rule, subject=f"node n{i}", message="full", nodes=(f"n{i}",))
+        for rule in rules
+        for i in range(5)
+    )
+    conflict = Conflict(
+        question="as it stands",
+        rules=rules,
+        items=items,
+        minimal_rules=needed,
+        minimal_items=False,
+        proved=True,
+    )
+    (table,) = (block for block in _conflict(conflict, wide=False) if isinstance(block, Table))
+    assert len(table.rows) == lines
+    (table,) = (block for block in _conflict(conflict, wide=True) if isinstance(block, Table))
+    assert len(table.rows) == len(items)

@@ -28,7 +28,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_writing_many_jobs_takes_longer_than_as_many_pods_of_one(kept: Any) -> None:
-    """A hundred thousand jobs of a pod each take 3 s of a processor as YAML, gangs a third."""
+    """Of each job it is told what becomes of it, as well as of each pod."""
     few, gang = kept(job("one")), kept(job("gang", pods(count=1200)))
     many = kept(*(job(f"one-{k}") for k in range(1200)))
     assert gang - few == pytest.approx(1000 * 0.00001)

@@ -15,9 +15,17 @@ from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import SOLVED, accepted, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
 
 _MOST_ALIKE = 100
-"""Most nodes of which presolve breaks the symmetries first."""
+"""Most nodes of which presolve breaks the symmetries first, where several threads have them."""
+_GLANCE = 0.75
+"""Share of a first look for a tier of who is placed, which others better, too; later tiers have
+all that is left of it."""
+_WHO = (Metric.UNPLACED, Metric.DISPLACED)
+_THREADS = ("max_lp", "default_lp", "core", "no_lp", "quick_restart", "reduced_costs")
+"""Searches of CP-SAT in the order in which threads get one: its own begins with ``default_lp``,
+whose linear program has too few of the rows to bound how much is disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,20 @@ class Budget:
         """Threads of CP-SAT: one where a run must be repeatable.
 
         Interleaved search promises to be repeatable on several; but of two solutions as good as
-        each other it keeps the one that comes first, and which that is the threads race for.
+        each other it keeps the one that comes first, and which that is the threads race for. One
+        thread alone needs no turns, and gets much further.
         """
         return self.workers if self.work is None else 1
 
     def parameters(self) -> tuple[str, ...]:
         """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        found = [f"random_seed={self.seed}", f"num_workers={self.threads}"]
-        found.append("keep_symmetry_in_presolve=false, then true")
-        return tuple(found if self.work is None else [*found, "interleave_search=true"])
+        alone = ("linearization_level=2", "cp_model_probing_level=0", "symmetry_level=0")
+        return (
+            f"random_seed={self.seed}",
+            f"num_workers={self.threads}",
+            *(alone if self.threads == 1 else (f"subsolvers={','.join(_THREADS)}",)),
+            "keep_symmetry_in_presolve=false, then true",
+        )
 
 
 class Incumbent(Protocol):
@@ -82,12 +95,9 @@ class Incumbent(Protocol):
 
 
 class _EachSolution(cp_model.CpSolverSolutionCallback):
-    """Hands every solution on as a placement, and ends the search at one known to be optimal.
+    """Hands every solution on as a placement, and ends the search at one known to be optimal."""
 
-    With ``floor`` as ``None`` it is left to the solver to end.
-    """
-
-    def __init__(self, model: PlacementModel, incumbent: Incumbent, floor: int | None) -> None:
+    def __init__(self, model: PlacementModel, incumbent: Incumbent, floor: int) -> None:
         super().__init__()
         self._model = model
         self._incumbent = incumbent
@@ -96,7 +106,7 @@ class _EachSolution(cp_model.CpSolverSolutionCallback):
     def on_solution_callback(self) -> None:
         """Take one solution from the solver."""
         self._incumbent.offer(self._model.extract(self.value), legal=True)
-        if self._floor is not None and round(self.objective_value) <= self._floor:
+        if round(self.objective_value) <= self._floor:
             self.stop_search()
 
 
@@ -107,6 +117,7 @@ def solve_tiers(
     *,
     closed: Callable[[int, int, tuple[int, ...]], None],
     refresh: Callable[[], object] = lambda: None,
+    glance: bool = False,
 ) -> bool:
     """Minimise the tiers in order, each locked at its value before the next.
 
@@ -123,13 +134,15 @@ def solve_tiers(
         Called with a tier, its bound and the locks above it whenever a bound is known.
     refresh
         Called between tiers: the incumbent may take what was found elsewhere.
+    glance
+        Whether to end with the first tier that stays open; it has more of the time then.
 
     Returns
     -------
     bool
         Whether there provably is no placement in the model at all.
     """
-    run = _Run(model, budget, incumbent)
+    run = _Run(model, budget, incumbent, glance=glance)
     for i in range(len(incumbent.tiers)):
         refresh()
         # What came from elsewhere may have bettered a tier above, and lost below it: what is known
@@ -145,14 +158,24 @@ def solve_tiers(
             if incumbent.missing:
                 break
         closed(i, floor, locks)
+        if glance and incumbent.values[i] > floor:
+            break
     return False
 
 
 class _Run:
     """What is left to spend."""
 
-    def __init__(self, model: PlacementModel, budget: Budget, incumbent: Incumbent) -> None:
+    def __init__(
+        self,
+        model: PlacementModel,
+        budget: Budget,
+        incumbent: Incumbent,
+        *,
+        glance: bool,
+    ) -> None:
         self.model = model
+        self._glance = glance
         self.tiers = incumbent.tiers
         self.budget = budget
         self.incumbent = incumbent
@@ -188,7 +211,9 @@ class _Run:
         """
         tier, cp, best = self.tiers[i], self.model.cp, self.incumbent
         share = 1.0 if i + 1 == len(self.tiers) else 0.5
-        many = len(self.model.instance.nodes) > _MOST_ALIKE
+        if self._glance:
+            share = _GLANCE if tier.metric in _WHO else 1.0
+        many = self.budget.threads > 1 and len(self.model.instance.nodes) > _MOST_ALIKE
         breaking = share * (0.5 if many else self.budget.proving)
         parts = ((False, breaking), (True, share - breaking))
         for k, (keep, part) in enumerate(reversed(parts) if many else parts):
@@ -196,15 +221,11 @@ class _Run:
                 break
             expression = self.model.expression(tier)
             cp.minimize(expression)
-            if self.work is not None:
-                # Workers that take turns can crash when a callback ends the search (OR-Tools 9.15);
-                # told that there is nothing better, they end by themselves.
-                cp.add(expression >= floor)
             if not best.missing:
                 self.model.hint(best.placement, presolve=not self.budget.plain)
             solver = self._solver(part)
             solver.parameters.keep_symmetry_in_presolve = keep
-            told = _EachSolution(self.model, best, floor if self.work is None else None)
+            told = _EachSolution(self.model, best, floor)
             status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
             if self.work is not None:
                 self.work -= solver.response_proto.deterministic_time
@@ -229,7 +250,12 @@ class _Run:
         parameters = solver.parameters
         # No clock where work is counted: after a pause CP-SAT stops as long before its time as the
         # pause was, and nobody would know. Whoever waits for the search ends it in time.
-        parameters.interleave_search = work is not None
+        if budget.threads == 1:  # what presolve finds by probing takes longer than it saves
+            parameters.linearization_level = 2
+            parameters.cp_model_probing_level = 0
+            parameters.symmetry_level = 0
+        else:
+            parameters.subsolvers.extend(_THREADS)
         if self.budget.plain:
             parameters.cp_model_presolve = False
             parameters.symmetry_level = 0

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FEW_NODES, MOST_NODES = 64, 2_000
 """Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
 takes longer to write down than they do."""
+GLANCE = 0.8
+"""Share of the time for a first look at the whole question as one exact model."""
 
 # -- when each applies
 
@@ -78,6 +80,18 @@ def _after_domains(desk: Desk) -> str:
     first = next(open_tiers, None)
     if first is None or first.metric not in (Metric.UNPLACED, Metric.DISPLACED):
         return "it is proved who is placed"
+    return _no_gangs(desk)
+
+
+def _no_glance(desk: Desk) -> str:
+    """Say why nobody looks first what one exact model of the whole question closes at once.
+
+    Where no gangs wait it soon has its turn; where they do, counts of domains would come before it.
+    """
+    from kantopt.search.techniques.cp_sat import too_large_for_a_glance
+
+    if too_large_for_a_glance(desk.instance, GLANCE * desk.budget.deadline.remaining()):
+        return "too large for the time that there is"
     return _no_gangs(desk)
 
 
@@ -192,6 +206,8 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
+    Turn(DOMAINS, 0.2, glance=True, hinders=_no_glance),
+    Turn(CP_SAT, GLANCE, glance=True, hinders=_no_glance),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.25, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
@@ -269,7 +285,7 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
         if turn.hinders(desk) or not desk.applies(technique):
             continue
         desk.begin(technique)
-        desk.patience = turn.patience
+        desk.patience, desk.glance = turn.patience, turn.glance
         try:
             if technique is SYMMETRY:
                 from kantopt.search.techniques.symmetry import reduced

@@ -59,7 +59,7 @@ def test_a_search_cut_short_is_no_worse_than_its_start() -> None:
 def test_where_work_is_counted_no_thread_stops_another() -> None:
     counted = Budget(Deadline(None), workers=4, work=0.1)
     assert counted.threads == 1
-    assert {"num_workers=1", "interleave_search=true"} <= set(counted.parameters())
+    assert {"num_workers=1", "linearization_level=2"} <= set(counted.parameters())
     assert Budget(Deadline(None), workers=4).threads == 4
 
 

@@ -145,28 +145,30 @@ class Towards:
         assert isinstance(guide, DomainRelaxation)
         return relaxation, guide
 
-    def run(self) -> None:
+    def run(self, *, glance: bool = False) -> None:
         """Work through the tiers, the first ones first.
 
         A plan may be found that is better above and worse below than where the models are locked
-        already. What they say does not hold for it: they are built anew.
+        already. What they say does not hold for it: they are built anew. At a ``glance`` only what
+        is quick is asked: who might be placed, by the guide without domains.
         """
-        while not self._work_through():
+        while not self._work_through(glance):
             self._build()
 
-    def _work_through(self) -> bool:
+    def _work_through(self, glance: bool) -> bool:
         """Go on until the end, or until the locks do not hold any more; say which."""
         for i, tier in enumerate(self._tiers):
             if not self._locks_hold():
                 return False
-            if tier.metric in LATER and not self._apart:
+            if tier.metric in LATER and (glance or not self._apart):
                 return True
             if self._open(i):
                 self._renew_bounds(i)
             if tier.metric not in LATER:
                 self._search(i, self._guides[0])
             if self._open(i):
-                self._look_closer(i)
+                if not glance:
+                    self._look_closer(i)
                 if self._in_vain >= IN_VAIN and tier.metric not in LATER and self._open(i):
                     return True
             self._lock(i + 1)

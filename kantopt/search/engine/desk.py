@@ -66,6 +66,8 @@ class Desk:
         """Values at which bounds were asked for last of techniques that only the values change."""
         self.patience = 1.0
         """Of the time of the turn that it is, what may pass without a better plan."""
+        self.glance = False
+        """Whether the turn is a first look, which ends where others may be quicker."""
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         self._why_not: dict[str, str] = {}

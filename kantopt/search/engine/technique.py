@@ -60,6 +60,8 @@ class Turn:
     """Whether it also runs where work is counted, not time."""
     patience: float = 1.0
     """Of its time, what may pass without a better plan before others have the rest."""
+    glance: bool = False
+    """Whether it is a first look, which ends where others may be quicker."""
     hinders: Callable[[Desk], str] = _always
     """Says why it does not run in this place, though it applies."""
 

@@ -15,6 +15,8 @@ from kantopt.verify.step import Step
 
 LARGEST = 500_000
 """Most counts in a model; beyond, building it alone would eat the time and the memory."""
+SMALL, PACE = 60_000, 2_500
+"""Most counts for a first look at the whole, and most for each second that it has."""
 _LARGE = "too large for one exact model, only parts of it were searched exactly"
 
 
@@ -46,8 +48,20 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
     budget = replace(desk.budget, deadline=deadline, proving=proving)
     # A model without moves cannot say what came from elsewhere, if that moves pods.
     refresh = desk.refresh if moves else lambda: False
-    impossible = solve_tiers(model, budget, desk.incumbent, closed=closed, refresh=refresh)
+    impossible = solve_tiers(
+        model,
+        budget,
+        desk.incumbent,
+        closed=closed,
+        refresh=refresh,
+        glance=desk.glance,
+    )
     return impossible and moves
+
+
+def too_large_for_a_glance(instance: Instance, seconds: float) -> bool:
+    """Whether so many seconds are too few for a first look at the whole question."""
+    return counts(instance, moves=True) > min(SMALL, PACE * seconds)
 
 
 def _moves_pods(instance: Instance, placement: Placement) -> bool:

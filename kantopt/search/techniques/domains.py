@@ -59,4 +59,4 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         renew=lambda: relax(desk, desk.budget.deadline),
         renewed=desk.looked_at.get(UNTIL_OPEN, ()),
     )
-    towards.run()
+    towards.run(glance=desk.glance)

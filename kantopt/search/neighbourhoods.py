@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -130,6 +131,27 @@ def one_domain(view: View, size: int, rng: random.Random) -> list[int]:
         rng.sample(domains, min(3, len(domains))), key=lambda d: sum(view.slack[n] for n in d.nodes)
     )
     return sorted(domain.nodes, key=lambda n: -view.slack[n] * rng.random())[:size]
+
+
+def _several(instance: Instance) -> list[Sequence[Domain]]:
+    """Domains by level, where there are several and they have several nodes."""
+    levels = instance.topology.domains
+    return [domains for domains in levels if 1 < len(domains) < len(instance.nodes)]
+
+
+def several_domains(instance: Instance) -> bool:
+    """Whether there are whole domains to choose from."""
+    return bool(_several(instance))
+
+
+def whole_domains(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes of whole domains of one level, drawn at random; of one too large those with room."""
+    domains = rng.choice(_several(view.instance))
+    chosen: list[int] = []
+    for domain in rng.sample(domains, len(domains)):
+        if not chosen or len(chosen) + len(domain.nodes) <= size:
+            chosen += domain.nodes
+    return sorted(chosen, key=lambda n: -view.slack[n] * rng.random())[:size]
 
 
 def one_job(view: View, size: int, rng: random.Random) -> list[int]:

@@ -18,7 +18,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.neighbourhoods import CHOICES, Choice, View
+from kantopt.search.neighbourhoods import CHOICES, Choice, View, several_domains, whole_domains
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.neighbourhoods import Neighbourhoods
 from kantopt.verify.metrics import measure
@@ -159,6 +159,38 @@ def test_when_the_time_is_up_no_step_is_taken() -> None:
     instance = random_instance(3)
     run = Neighbourhoods(started(instance, instance.current).best, 0, Deadline(0.0))
     assert run.step(1.0) is None
+
+
+def test_whole_domains_of_one_level_are_freed_as_far_as_they_fit() -> None:
+    """Hosts are none, for each is a node alone; of a domain that is too large only a part."""
+    nodes = [node(f"n{i:02}", rack=f"b{i // 8}/{i // 2}") for i in range(16)]
+    instance = question(nodes, [])
+    view, rng = View(instance, instance.current), random.Random(1)
+    assert several_domains(instance)
+    seen = set()
+    for _ in range(50):
+        for size in (1, 5, 8, 11):
+            chosen = sorted(whole_domains(view, size, rng))
+            assert len(set(chosen)) == len(chosen) <= size
+            if size == 8:
+                seen.add(len({n // 8 for n in chosen}))
+                assert len({n // 2 for n in chosen}) == 4
+            if size in (5, 11) and len({n // 8 for n in chosen}) > 1:
+                assert len(chosen) == size - 1
+    assert seen == {1, 2}
+    hosts = question([node("a"), node("b")], [])
+    assert not several_domains(hosts)
+
+
+def test_what_takes_two_whole_domains_at_once_is_found() -> None:
+    """Four pods of each rack change places with the other's, or a gang has no rack at all."""
+    nodes = [node(f"n{i}", cpu=4, rack=f"b/{i // 4}") for i in range(8)]
+    runs = [job(f"r{i}", pods(cpu=3, on=[f"n{i}"]), priority=1) for i in (0, 1, 4, 5)]
+    gang = job("g", pods(count=4, cpu=4), priority=1)
+    gang["topologyRequest"] = {"required": "rack"}
+    instance = question(nodes, [*runs, gang], objectives=({"unplaced": {"unit": "pod"}}, "moves"))
+    found = [instance.current, *steps(instance, instance.current, 3)][-1]
+    assert measure(instance, found, tiers_of(instance)) == (0, 2)
 
 
 @pytest.mark.parametrize("choice", CHOICES)

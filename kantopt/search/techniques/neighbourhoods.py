@@ -14,7 +14,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.neighbourhoods import CHOICES, View
+from kantopt.search.neighbourhoods import CHOICES, Choice, View, several_domains, whole_domains
 from kantopt.shares import NEIGHBOURHOOD
 
 FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
@@ -22,6 +22,8 @@ FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
 NODES = 256
 """Nodes of a question beyond which a neighbourhood has the more time: all of it is written down."""
 SMALLEST, LARGEST = 2.0, 96.0
+DOMAINS, SECONDS = 128.0, 0.04
+"""Nodes of whole domains at first and at most, and seconds that each of them is worth."""
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
 FADING = 0.9
@@ -51,11 +53,16 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
 
 @dataclass(slots=True)
 class _Kind:
-    """How a way to choose nodes has done so far."""
+    """A way to choose nodes, and how it has done so far."""
 
+    choose: Choice
     size: float
+    most: float = LARGEST
     merit: float = 1.0
     """Recent share of tries with success, the older the less."""
+    seconds: float = 0.0
+    """Seconds for each node, if that is more than a step has."""
+    linearization: int = 1
 
 
 class Neighbourhoods:
@@ -81,7 +88,11 @@ class Neighbourhoods:
         self._deadline = deadline
         self._rng = random.Random(seed)
         first = min(LARGEST, max(FIRST_SIZE, FIRST_SHARE * len(best.instance.nodes)))
-        self._kinds = [_Kind(first) for _ in CHOICES]
+        self._kinds = [_Kind(choose, first) for choose in CHOICES]
+        if several_domains(best.instance):
+            # Optimistic at first: it takes the longest, and brings what takes many nodes.
+            whole = _Kind(whole_domains, DOMAINS, DOMAINS, len(CHOICES), SECONDS, 2)
+            self._kinds.append(whole)
         self._view: View | None = None
 
     def step(self, seconds: float) -> Placement | None:
@@ -96,20 +107,22 @@ class Neighbourhoods:
         start = self.best.placement
         if self._view is None or self._view.placement is not start:
             self._view = View(self._instance, start)
-        i = self._rng.choices(range(len(CHOICES)), [kind.merit for kind in self._kinds])[0]
-        kind = self._kinds[i]
+        kind = self._rng.choices(self._kinds, [kind.merit for kind in self._kinds])[0]
         size = min(int(kind.size), len(self._instance.nodes))
-        nodes = CHOICES[i](self._view, size, self._rng)
-        found, closed = self._solve(frozenset(nodes), seconds)
+        nodes = kind.choose(self._view, size, self._rng)
+        seconds = max(seconds, min(kind.seconds * size, self._deadline.remaining() / 2))
+        found, closed = self._solve(frozenset(nodes), seconds, kind.linearization)
         better = found is not None and self.best.offer(found)
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)
         if closed:
-            kind.size = min(LARGEST, kind.size * GROWTH)
+            kind.size = min(kind.most, kind.size * GROWTH)
         else:
             kind.size = max(SMALLEST, kind.size * SHRINKAGE)
         return self.best.placement if better else None
 
-    def _solve(self, nodes: frozenset[int], seconds: float) -> tuple[Placement | None, bool]:
+    def _solve(
+        self, nodes: frozenset[int], seconds: float, linearization: int
+    ) -> tuple[Placement | None, bool]:
         best = self.best
         rules = [
             rule
@@ -124,4 +137,12 @@ class Neighbourhoods:
         else:
             left = max(seconds - (elapsed() - began), seconds / 2)
             effort = Effort(min(left, self._deadline.remaining()), seed)
-        return descend(model, best.tiers, best.placement, best.values, best.floors, effort)
+        return descend(
+            model,
+            best.tiers,
+            best.placement,
+            best.values,
+            best.floors,
+            effort,
+            linearization=linearization,
+        )

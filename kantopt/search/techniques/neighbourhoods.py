@@ -22,8 +22,10 @@ FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
 NODES = 256
 """Nodes of a question beyond which a neighbourhood has the more time: all of it is written down."""
 SMALLEST, LARGEST = 2.0, 96.0
-DOMAINS, SECONDS = 128.0, 0.04
-"""Nodes of whole domains at first and at most, and seconds that each of them is worth."""
+DOMAINS, LARGEST_DOMAINS = 64.0, 128.0
+"""Nodes of whole domains at first and at most."""
+SECONDS, MOST_SECONDS = 0.04, 1 / 8
+"""Seconds that each of these nodes is worth, and a share of the time that is left, at most."""
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
 FADING = 0.9
@@ -91,7 +93,7 @@ class Neighbourhoods:
         self._kinds = [_Kind(choose, first) for choose in CHOICES]
         if several_domains(best.instance):
             # Optimistic at first: it takes the longest, and brings what takes many nodes.
-            whole = _Kind(whole_domains, DOMAINS, DOMAINS, len(CHOICES), SECONDS, 2)
+            whole = _Kind(whole_domains, DOMAINS, LARGEST_DOMAINS, len(CHOICES), SECONDS, 2)
             self._kinds.append(whole)
         self._view: View | None = None
 
@@ -110,7 +112,7 @@ class Neighbourhoods:
         kind = self._rng.choices(self._kinds, [kind.merit for kind in self._kinds])[0]
         size = min(int(kind.size), len(self._instance.nodes))
         nodes = kind.choose(self._view, size, self._rng)
-        seconds = max(seconds, min(kind.seconds * size, self._deadline.remaining() / 2))
+        seconds = max(seconds, min(kind.seconds * size, self._deadline.remaining() * MOST_SECONDS))
         found, closed = self._solve(frozenset(nodes), seconds, kind.linearization)
         better = found is not None and self.best.offer(found)
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -191,6 +192,27 @@ def test_what_takes_two_whole_domains_at_once_is_found() -> None:
     instance = question(nodes, [*runs, gang], objectives=({"unplaced": {"unit": "pod"}}, "moves"))
     found = [instance.current, *steps(instance, instance.current, 3)][-1]
     assert measure(instance, found, tiers_of(instance)) == (0, 2)
+
+
+def test_a_repeatable_step_does_the_same_work_whatever_time_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    works: list[float | None] = []
+
+    def note(*asked: Any, **_: Any) -> tuple[None, bool]:
+        works.append(asked[-1].work)
+        return None, True
+
+    monkeypatch.setattr("kantopt.search.techniques.neighbourhoods.descend", note)
+    nodes = [node(f"n{i}", rack=f"b/{i // 32}") for i in range(64)]
+    instance = question(nodes, [job("g", pods(count=9, cpu=4))])
+    for seconds in (2.0, 200.0):
+        best = started(instance, instance.current).best
+        run = Neighbourhoods(best, 0, Deadline.within(seconds, deterministic=True))
+        for _ in range(4):
+            run.step(0.25)
+    assert works[:4] == works[4:]
+    assert len(set(works)) > 1  # whole domains have more
 
 
 @pytest.mark.parametrize("choice", CHOICES)

@@ -112,7 +112,10 @@ class Neighbourhoods:
         kind = self._rng.choices(self._kinds, [kind.merit for kind in self._kinds])[0]
         size = min(int(kind.size), len(self._instance.nodes))
         nodes = kind.choose(self._view, size, self._rng)
-        seconds = max(seconds, min(kind.seconds * size, self._deadline.remaining() * MOST_SECONDS))
+        longer = kind.seconds * size
+        if not self._deadline.deterministic:
+            longer = min(longer, self._deadline.remaining() * MOST_SECONDS)
+        seconds = max(seconds, longer)
         found, closed = self._solve(frozenset(nodes), seconds, kind.linearization)
         better = found is not None and self.best.offer(found)
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)

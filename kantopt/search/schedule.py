@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FEW_NODES, MOST_NODES = 64, 2_000
 """Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
 takes longer to write down than they do."""
-GLANCE = 0.8
+GLANCE = 0.9
 """Share of the time for a first look at the whole question as one exact model."""
 
 # -- when each applies
@@ -208,7 +208,7 @@ FIRST = (
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.2, glance=True, hinders=_no_glance),
     Turn(CP_SAT, GLANCE, glance=True, hinders=_no_glance),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=_after_domains),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.2, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=_after_domains),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),

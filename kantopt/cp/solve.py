@@ -14,15 +14,13 @@ from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import SOLVED, accepted, solver_of
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric
+from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 
 _MOST_ALIKE = 100
 """Most nodes of which presolve breaks the symmetries first, where several threads have them."""
 _GLANCE = 0.75
 """Share of a first look for a tier of who is placed, which others better, too; later tiers have
 all that is left of it."""
-_WHO = (Metric.UNPLACED, Metric.DISPLACED)
 _THREADS = ("max_lp", "default_lp", "core", "no_lp", "quick_restart", "reduced_costs")
 """Searches of CP-SAT in the order in which threads get one: its own begins with ``default_lp``,
 whose linear program has too few of the rows to bound how much is disturbed."""
@@ -207,12 +205,13 @@ class _Run:
         The last tier may take all that is left, the others leave half to those below. In the first
         part of its share presolve may break symmetries, which proves best but mostly loses the
         incumbent; then they are kept, and the search goes on from there. Of many nodes they are
-        kept first: to break them takes presolve as the square of the nodes that are alike.
+        kept first: to break them takes presolve as the square of the nodes that are alike. One
+        thread does not look for them (:meth:`_solver`), so that it need not begin in that way.
         """
         tier, cp, best = self.tiers[i], self.model.cp, self.incumbent
         share = 1.0 if i + 1 == len(self.tiers) else 0.5
         if self._glance:
-            share = _GLANCE if tier.metric in _WHO else 1.0
+            share = _GLANCE if tier.metric in OF_WHO_IS_PLACED else 1.0
         many = self.budget.threads > 1 and len(self.model.instance.nodes) > _MOST_ALIKE
         breaking = share * (0.5 if many else self.budget.proving)
         parts = ((False, breaking), (True, share - breaking))

@@ -18,6 +18,9 @@ from kantopt.schema.objectives import (
     UnplacedObjective,
 )
 
+OF_WHO_IS_PLACED = (Metric.UNPLACED, Metric.DISPLACED)
+"""Metrics of who has a place, not of what that takes or where it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tier:

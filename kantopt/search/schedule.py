@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from kantopt.clock import elapsed
 from kantopt.errors import UsageError
-from kantopt.problem.tiers import changes_tier
+from kantopt.problem.tiers import OF_WHO_IS_PLACED, changes_tier
 from kantopt.schema.hints import did_you_mean
-from kantopt.schema.model import Metric
 from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEEL, WHOLE
 
@@ -78,7 +77,7 @@ def _after_domains(desk: Desk) -> str:
         if desk.incumbent.floor(i) < desk.incumbent.values[i]
     )
     first = next(open_tiers, None)
-    if first is None or first.metric not in (Metric.UNPLACED, Metric.DISPLACED):
+    if first is None or first.metric not in OF_WHO_IS_PLACED:
         return "it is proved who is placed"
     return _no_gangs(desk)
 

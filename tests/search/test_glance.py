@@ -28,7 +28,7 @@ OBJECTIVES = [{"unplaced": {"unit": "pod"}}, "evictions", "moves"]
 
 
 def full(nodes: int, gang: bool = True) -> Instance:
-    """Nodes of which every second one has a pod; two of them in one rack are asked for whole."""
+    """Racks of four nodes, a pod on every second one; three whole nodes of a rack are asked for."""
     racks = [node(f"n{i}", cpu=4, rack=f"b/{i // 4}") for i in range(nodes)]
     runs = [job(f"r{i}", pods(cpu=1, on=[f"n{2 * i}"])) for i in range(nodes // 2)]
     waits = job("w", pods(count=3, cpu=4) if gang else pods(cpu=4, minCount=0))
@@ -80,7 +80,7 @@ def test_a_first_look_writes_no_domains_down(glance: bool, monkeypatch: pytest.M
         return write(self, kind)
 
     monkeypatch.setattr(Towards, "_written", note)
-    desk = Told(full(8), start=full(8).current).desk
+    desk = Told(full(8)).desk
     desk.glance = glance
     divided(desk, desk.budget.deadline)
     assert [kind.__name__ for kind in written if "Domain" in kind.__name__] == (

@@ -184,7 +184,7 @@ def test_whole_domains_of_one_level_are_freed_as_far_as_they_fit() -> None:
 
 
 def test_what_takes_two_whole_domains_at_once_is_found() -> None:
-    """Four pods of each rack change places with the other's, or a gang has no rack at all."""
+    """Two pods of one rack go to the other, or a gang has no rack at all."""
     nodes = [node(f"n{i}", cpu=4, rack=f"b/{i // 4}") for i in range(8)]
     runs = [job(f"r{i}", pods(cpu=3, on=[f"n{i}"]), priority=1) for i in (0, 1, 4, 5)]
     gang = job("g", pods(count=4, cpu=4), priority=1)

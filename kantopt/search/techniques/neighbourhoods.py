@@ -59,12 +59,15 @@ class _Kind:
 
     choose: Choice
     size: float
+    """Nodes that are freed the next time."""
     most: float = LARGEST
+    """Nodes that are freed at most, however many could be closed."""
     merit: float = 1.0
     """Recent share of tries with success, the older the less."""
     seconds: float = 0.0
     """Seconds for each node, if that is more than a step has."""
     linearization: int = 1
+    """How much of a neighbourhood CP-SAT's linear program has: 2 is all of it."""
 
 
 class Neighbourhoods:

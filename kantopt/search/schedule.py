@@ -207,7 +207,7 @@ FIRST = (
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.2, glance=True, hinders=_no_glance),
     Turn(CP_SAT, GLANCE, glance=True, hinders=_no_glance),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.2, hinders=_after_domains),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=_after_domains),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),

@@ -24,8 +24,8 @@ NODES = 256
 SMALLEST, LARGEST = 2.0, 96.0
 DOMAINS, LARGEST_DOMAINS = 64.0, 128.0
 """Nodes of whole domains at first and at most."""
-SECONDS, MOST_SECONDS = 0.04, 1 / 8
-"""Seconds that each of these nodes is worth, and a share of the time that is left, at most."""
+SECONDS = 0.04
+"""Seconds that each of these nodes is worth."""
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
 FADING = 0.9
@@ -47,7 +47,8 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     while elapsed() - last <= patience and not deadline.over() and not desk.done():
         if desk.refresh():
             best.adopt(desk.incumbent.placement)
-        better = search.step(min(seconds, deadline.remaining()))
+        most = patience - (elapsed() - last)
+        better = search.step(min(seconds, deadline.remaining()), most)
         if better is not None:
             desk.found(better)
             last = elapsed()
@@ -100,8 +101,10 @@ class Neighbourhoods:
             self._kinds.append(whole)
         self._view: View | None = None
 
-    def step(self, seconds: float) -> Placement | None:
+    def step(self, seconds: float, most: float = NEVER) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
+
+        Kinds that are worth more seconds have up to ``most``.
 
         What is returned was judged legal and strictly better, and is the new incumbent.
         """
@@ -115,10 +118,7 @@ class Neighbourhoods:
         kind = self._rng.choices(self._kinds, [kind.merit for kind in self._kinds])[0]
         size = min(int(kind.size), len(self._instance.nodes))
         nodes = kind.choose(self._view, size, self._rng)
-        longer = kind.seconds * size
-        if not self._deadline.deterministic:
-            longer = min(longer, self._deadline.remaining() * MOST_SECONDS)
-        seconds = max(seconds, longer)
+        seconds = max(seconds, min(kind.seconds * size, most))
         found, closed = self._solve(frozenset(nodes), seconds, kind.linearization)
         better = found is not None and self.best.offer(found)
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)

@@ -25,6 +25,18 @@ _THREADS = ("max_lp", "default_lp", "core", "no_lp", "quick_restart", "reduced_c
 """Searches of CP-SAT in the order in which threads get one: its own begins with ``default_lp``,
 whose linear program has too few of the rows to bound how much is disturbed."""
 
+_ALONE = {
+    "linearization_level": 2,
+    "add_lp_constraints_lazily": False,
+    "use_objective_lb_search": True,
+    "cp_model_probing_level": 0,
+    "symmetry_level": 0,
+    "find_big_linear_overlap": False,
+}
+"""How one thread searches: with the whole linear program at once, from the bound up, without what
+presolve finds by probing, as symmetries or as sums that rows share: that takes longer than it
+saves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -57,7 +69,7 @@ class Budget:
 
     def parameters(self) -> tuple[str, ...]:
         """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        alone = ("linearization_level=2", "cp_model_probing_level=0", "symmetry_level=0")
+        alone = (f"{name}={str(value).lower()}" for name, value in _ALONE.items())
         return (
             f"random_seed={self.seed}",
             f"num_workers={self.threads}",
@@ -249,10 +261,9 @@ class _Run:
         parameters = solver.parameters
         # No clock where work is counted: after a pause CP-SAT stops as long before its time as the
         # pause was, and nobody would know. Whoever waits for the search ends it in time.
-        if budget.threads == 1:  # what presolve finds by probing takes longer than it saves
-            parameters.linearization_level = 2
-            parameters.cp_model_probing_level = 0
-            parameters.symmetry_level = 0
+        if budget.threads == 1:
+            for name, value in _ALONE.items():
+                setattr(parameters, name, value)
         else:
             parameters.subsolvers.extend(_THREADS)
         if self.budget.plain:

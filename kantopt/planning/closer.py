@@ -1,18 +1,70 @@
-"""Plans of the exact search gone on from in the planner's process: completed, gangs closer."""
+"""Plans gone on from in the planner's process: refined, completed, their gangs closer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.touches import come_nearer
 from kantopt.problem.placement import Placement
-from kantopt.search.schedule import EXCHANGE, SQUEAKY_WHEEL
+from kantopt.search.portfolio import refined
+from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
+
+
+def refine(run: Run, process: SolverProcess | None = None) -> None:
+    """Place more around what strategies have made, and move pods for goals; once.
+
+    Beside an exact search each better plan that comes from there is gone on from.
+    """
+    if run.rough is None:
+        return
+    (fresh, made), run.rough = run.rough, None
+    best, deadline = run.incumbent, run.searching
+
+    def look() -> bool:
+        if fresh is not best:
+            best.offer(fresh.placement, fresh.best.by)
+        return process is not None and process.look() is not None
+
+    strategy = refined(fresh, made, deadline, seed=run.options.seed, look=look)
+    run.cut = run.cut or deadline.cuts()
+    look()
+    if best.placement is fresh.placement:
+        run.strategy = strategy.value
+    _tidy(run, fresh.placement, deadline, look)
+    come_nearer(best, run.last, deadline.share(shares.RETURNING))
+    if run.options.engine == "fast":
+        bring_closer(run, deadline.share(shares.REGROUP))
+
+
+def _tidy(run: Run, fresh: Placement, deadline: Deadline, look: Callable[[], bool]) -> None:
+    """Move pods for goals that are not reached yet.
+
+    Of an earlier plan the moves may be used up: then from what was constructed as well.
+    """
+    best = run.incumbent
+
+    def found(placement: Placement) -> bool:
+        best.offer(placement, LOCAL_SEARCH.name)
+        legal = best.fault is None
+        look()
+        return legal
+
+    kept = run.last is not None and best.placement is not fresh
+    for afresh in (True, False) if kept else (False,):
+        done = best.optimal or best.missing or deadline.cuts()
+        if not done and best.tally.may(LOCAL_SEARCH):
+            from kantopt.search.tidy.improve import tidy
+
+            start = fresh if afresh else best.placement
+            tidy(best.searched, start, run.tiers, deadline, run.options.seed, found)
 
 
 def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:
@@ -34,8 +86,7 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
         return False
 
     def found(placement: Placement) -> bool:
-        if best.offer(placement, SQUEAKY_WHEEL.name) and process is not None:
-            process.offer(placement)
+        best.offer(placement, SQUEAKY_WHEEL.name)
         return best.fault is None
 
     def ended() -> bool:
@@ -48,10 +99,10 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
     return news
 
 
-def try_again(run: Run, deadline: Deadline, process: SolverProcess) -> None:
+def try_again(run: Run, deadline: Deadline) -> None:
     """Construct in another order, if there was no time for that before the exact search began."""
     if run.one_order and not run.incumbent.optimal:
-        _construct(run, deadline.share(shares.STRATEGIES), process, largest_first=True)
+        _construct(run, deadline.share(shares.STRATEGIES), largest_first=True)
 
 
 def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
@@ -67,26 +118,19 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
             if best.placement is before:
                 return
         if best.leaves_out():
-            _construct(run, deadline, process, best.placement)
+            _construct(run, deadline, best.placement)
 
 
 def _construct(
-    run: Run,
-    deadline: Deadline,
-    process: SolverProcess,
-    start: Placement | None = None,
-    *,
-    largest_first: bool = False,
+    run: Run, deadline: Deadline, start: Placement | None = None, *, largest_first: bool = False
 ) -> None:
-    """Construct, from a placement on, place several jobs for one, tell an exact search of it."""
+    """Construct, from a placement on, and place several jobs for one."""
     from kantopt.search.exchange import exchange
     from kantopt.search.portfolio import offer_constructed
 
-    best, before = run.incumbent, run.incumbent.placement
+    best = run.incumbent
     strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
     offer_constructed(best, deadline, strategy, largest_first=largest_first, start=start)
     if best.tally.may(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)
         best.offer(others, EXCHANGE.name)
-    if best.placement is not before:
-        process.offer(best.placement)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from time import process_time
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +14,6 @@ from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
-from kantopt.planning.touches import come_nearer
 from kantopt.problem.actions import Wave
 from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
@@ -26,8 +24,8 @@ from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Rule
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.engine.technique import Tally, Technique
-from kantopt.search.portfolio import offer_constructed, run_portfolio
+from kantopt.search.engine.technique import Tally
+from kantopt.search.portfolio import Made, by_strategies, offer_constructed
 from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SQUEAKY_WHEEL, techniques
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.ending import Bears
@@ -86,6 +84,10 @@ class Run:
         self.strategy = ""
         self.one_order = False
         """There was no time for more than one strategy before an exact search."""
+        self.rough: tuple[Incumbent, Made] | None = None
+        """What strategies have made, as long as nobody has refined it."""
+        self.helper: SolverProcess | None = None
+        """The exact search at work beside this one: it is told of each better plan."""
         self.ortools_version = ""
         self.cut = False
         """The clock or a signal has ended something before its time."""
@@ -110,7 +112,7 @@ class Run:
             self.tiers,
             start,
             by,
-            found=lambda _: self._tell(),
+            found=self._found,
             kept=REMEMBERED,
             tally=tally,
         )
@@ -189,20 +191,14 @@ class Run:
         if self.last is not None:
             fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
         share = shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
-        asked = fresh, deadline, strategies
-        made, self.one_order = run_portfolio(*asked, seed=self.options.seed, share=share)
+        made = by_strategies(fresh, deadline, strategies, seed=self.options.seed, share=share)
+        self.rough, self.one_order = (fresh, made), made.one_order
         self.cut = deadline.cuts()
         constructed = fresh.placement
         if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:
-            self.strategy = made.value
+            self.strategy = made.strategy.value
         if len(best.history) == 1:
             self._tell()
-        self._tidy(constructed, deadline)
-        come_nearer(self.incumbent, self.last, deadline.share(shares.RETURNING))
-        if self.options.engine == "fast":
-            from kantopt.planning.closer import bring_closer
-
-            bring_closer(self, deadline.share(shares.REGROUP))
         from kantopt.search.cascade import evicts
 
         if not (self.small or deadline.cuts()):  # now is known what the first judging worked out
@@ -223,26 +219,6 @@ class Run:
 
         return suffices(instance, self.tiers)
 
-    def _tidy(self, fresh: Placement, deadline: Deadline) -> None:
-        """Move pods for goals that are not reached yet.
-
-        Of an earlier plan the moves may be used up: then from what was constructed as well.
-        """
-        best, tally = self.incumbent, self.incumbent.tally
-        kept = self.last is not None and best.placement is not fresh
-        for afresh in (True, False) if kept else (False,):
-            if not (best.optimal or best.missing or deadline.cuts()) and tally.may(LOCAL_SEARCH):
-                from kantopt.search.tidy.improve import tidy
-
-                start = fresh if afresh else best.placement
-                found = partial(self._offer, by=LOCAL_SEARCH)
-                tidy(best.searched, start, self.tiers, deadline, self.options.seed, found)
-
-    def _offer(self, placement: Placement, by: Technique) -> bool:
-        """Take a placement if it is better; say whether it is legal as far as it was looked at."""
-        self.incumbent.offer(placement, by.name)
-        return self.incumbent.fault is None
-
     def take(self, process: SolverProcess, *, proved: bool) -> None:
         """Take from an exact search what it says beside plans and bounds."""
         self.cut = self.cut or not (process.ended or proved)
@@ -256,6 +232,11 @@ class Run:
         self.instance = replace(self.instance, required=frozenset())
         before = self.incumbent
         self.incumbent = self.begin(before.placement, before.best.by, before.tally)
+
+    def _found(self, placement: Placement) -> None:
+        self._tell()
+        if self.helper is not None and not self.incumbent.missing:
+            self.helper.offer(placement)
 
     def _tell(self) -> None:
         best, floors = self.incumbent.best, self.incumbent.floors

@@ -111,6 +111,8 @@ class SolverProcess:
         self._looked = 0.0
         self._began: float | None = None
         self._done: float | None = None
+        self._taking = False
+        """A placement that comes from there is being offered."""
         self.open = False
         """The search goes on."""
         self.ended = False
@@ -165,10 +167,10 @@ class SolverProcess:
         self._outbox.begin(task)
 
     def offer(self, placement: Placement) -> None:
-        """Tell the search of a legal placement that was found elsewhere."""
+        """Tell the search of a legal placement, unless it comes from there."""
         from kantopt.search.told import Found
 
-        if self.open:
+        if self.open and not self._taking:
             self._outbox.offer(Found(placement.podsets))
 
     def look(self) -> Placement | None:
@@ -228,7 +230,9 @@ class SolverProcess:
 
         match message:
             case Found(podsets):
+                self._taking = True
                 self._incumbent.offer(Placement(podsets), self._by)
+                self._taking = False
                 if self._incumbent.fault is not None:
                     text = f"a placement of the solver was refused: {self._incumbent.fault}"
                     self.warnings.append(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.closer import bring_closer, complete, try_again
+from kantopt.planning.closer import bring_closer, complete, refine, try_again
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
 from kantopt.planning.solver_process import NO_TIME, SolverProcess
@@ -44,8 +44,13 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     Incumbent
         The best that was found, and what was before.
     """
+    options = run.options
+    if not forbidden and (
+        options.workers == 1 or options.engine == "fast" or run.deadline.deterministic
+    ):
+        refine(run)
     incumbent = _apart(run, forbidden) if forbidden else run.incumbent
-    options, searching = run.options, run.searching
+    searching = run.searching
     # The exact search has its last word before: then that is the time limit, too.
     run.search_end = until_last_word(searching)
     deadline = searching
@@ -65,10 +70,14 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
         with run.solver or SolverProcess() as process:
             run.solver = None  # used up
             process.begin(task, incumbent)
-            _get_ready_to_end(run)
+            run.tell(News(elapsed(), "search"))
+            if not forbidden:
+                run.helper = process
+                refine(run, process)
+            _get_ready_to_end()
             helps = not (forbidden or deadline.deterministic or options.engine == "exact")
             if helps:
-                try_again(run, deadline, process)
+                try_again(run, deadline)
             if helps and beside:
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
             elif helps:
@@ -77,6 +86,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
                 _chains(run, deadline, process)
                 process.wait(deadline, "news")
             process.wait(deadline, "proof")
+        run.helper = None
         run.take(process, proved=incumbent.optimal)
         if process.infeasible and incumbent.missing and not forbidden:
             run.give_up_required()
@@ -111,13 +121,11 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
     return False
 
 
-def _get_ready_to_end(run: Run) -> None:
+def _get_ready_to_end() -> None:
     """Load what the ending needs while the exact search is at work."""
     import kantopt.planning.document
     import kantopt.search.order.concessions
     import kantopt.search.sequence  # noqa: F401
-
-    run.tell(News(elapsed(), "search"))
 
 
 def _mover(incumbent: Incumbent) -> Technique | None:
@@ -160,8 +168,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
         from kantopt.search.chains.improve import improve
 
     def found(placement: Placement) -> None:
-        if incumbent.offer(placement, by) and process is not None and not incumbent.missing:
-            process.offer(placement)
+        incumbent.offer(placement, by)
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
@@ -31,6 +32,20 @@ _MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What strategies in turn have made of an incumbent."""
+
+    strategy: Strategy
+    """Whose plan is the best of them."""
+    one_order: bool = False
+    """There was no time for another."""
+    took: float = 0.0
+    """Seconds that the last one took."""
+    trims: bool = False
+    """Victims may also be looked for as queue managers do: no strategy was asked for."""
+
+
 def run_portfolio(
     best: Incumbent,
     deadline: Deadline,
@@ -38,55 +53,88 @@ def run_portfolio(
     *,
     seed: int = 0,
     share: float = STRATEGIES,
-) -> tuple[Strategy, bool]:
+) -> Strategy:
     """Construct with several strategies, and place more around the best.
 
-    Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when another strategy would take more than a share of the time. Jobs
-    that must be close come first by every other strategy, large ones by those between. Where no
-    pod is pending there is nothing to construct. The tally of the incumbent counts what techniques
-    did, and says which are left out.
-
-    Returns
-    -------
-    tuple
-        Which strategy made the best plan; and whether there was no time for another.
+    Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Where no pod is pending there is nothing
+    to construct. The tally of the incumbent counts what techniques did, and says which are left
+    out. Returns which strategy made the best plan.
     """
-    instance, tiers, tally = best.searched, best.tiers, best.tally
+    made = by_strategies(best, deadline, strategies, seed=seed, share=share)
+    return refined(best, made, deadline, seed=seed)
+
+
+def by_strategies(
+    best: Incumbent,
+    deadline: Deadline,
+    strategies: Sequence[Strategy],
+    *,
+    seed: int = 0,
+    share: float = STRATEGIES,
+) -> Made:
+    """Construct with several strategies.
+
+    Stops early when the best meets the arithmetic bounds, or when another strategy would take more
+    than a share of the time. Jobs that must be close come first by every other strategy, large ones
+    by those between.
+    """
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    made, one_order = chosen[0], False
-    if all(podset.running for podset in instance.podsets):
-        return made, False
-    start, most, took = elapsed(), deadline.remaining() * share, 0.0
+    made = Made(chosen[0], trims=not strategies)
+    if _nothing_waits(best):
+        return made
+    start, most = elapsed(), deadline.remaining() * share
     for i, strategy in enumerate(chosen):
         began = elapsed()
         if offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1):
-            made = strategy
+            made = replace(made, strategy=strategy)
         if best.optimal:
-            return made, False
-        now = elapsed()
-        took = now - began
-        late = not deadline.deterministic and now + took - start > most
-        if deadline.cuts():
-            return made, False
-        if late:
-            one_order = i == 0
             break
-    trims = not strategies and _worth_trimming(instance, best.placement)
-    if trims and tally.may(REVERSE_TRIM):
+        now = elapsed()
+        made = replace(made, took=now - began)
+        if deadline.cuts():
+            break
+        if not deadline.deterministic and now + made.took - start > most:
+            return replace(made, one_order=i == 0)
+    return made
+
+
+def refined(
+    best: Incumbent,
+    made: Made,
+    deadline: Deadline,
+    *,
+    seed: int = 0,
+    look: Callable[[], bool] = lambda: False,
+) -> Strategy:
+    """Place more around the best that strategies have made; return whose plan that then is.
+
+    ``look`` may bring a better incumbent from elsewhere, and says whether it has.
+    """
+    instance, tiers, tally = best.searched, best.tiers, best.tally
+    strategy = made.strategy
+    if best.optimal or deadline.cuts() or _nothing_waits(best):
+        return strategy
+    if made.trims and tally.may(REVERSE_TRIM) and _worth_trimming(instance, best.placement):
         # Seldom better, but then nobody can say that the usual way evicts less.
         placement = construct(instance, deadline, Strategy.REVERSE_TRIM, seed=seed)
         if best.offer(placement, REVERSE_TRIM.name):
-            made = Strategy.REVERSE_TRIM
+            strategy = Strategy.REVERSE_TRIM
+    look()
     if tally.may(EXCHANGE):
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
+    look()
     if tally.may(SQUEAKY_WHEEL):
-        _left_out_first(best, deadline.share(LEFT_OUT), made, took, seed=seed)
+        _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.took, seed=seed)
+    look()
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
-        placement = recreate(instance, best.placement, tiers, ending, seed=seed)
+        placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
         best.offer(placement, RUIN_AND_RECREATE.name)
-    return made, one_order
+    return strategy
+
+
+def _nothing_waits(best: Incumbent) -> bool:
+    return all(podset.running for podset in best.instance.podsets)
 
 
 def _left_out_first(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -43,6 +43,7 @@ def recreate(
     deadline: Deadline,
     *,
     seed: int = 0,
+    ended: Callable[[], bool] = lambda: False,
 ) -> Placement:
     """Place more of the pending pods by placing others of them elsewhere.
 
@@ -59,6 +60,8 @@ def recreate(
         When to end; before that the search ends when it has long been in vain.
     seed
         Of the random choices.
+    ended
+        Asked with the clock: whether nobody waits for this any more.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def recreate(
     """
     state = State(instance, placement)
     search = _Search(state, kinds_of(state, tiers), random.Random(seed))
-    return search.placed() if search.run(deadline) else placement
+    return search.placed() if search.run(deadline, ended) else placement
 
 
 class _Room:
@@ -145,13 +148,13 @@ class _Search:
         for n, d in np.argwhere(state.device_class >= 0).tolist():
             self.of_class[n].setdefault(int(state.device_class[n, d]), []).append(d)
 
-    def run(self, deadline: Deadline) -> bool:
+    def run(self, deadline: Deadline, ended: Callable[[], bool]) -> bool:
         """Search until the time is up or nothing is found any more; return if anything was."""
         pods = sum(p.count for p in self.state.instance.podsets if self.kind_of[p.index] >= 0)
         patience = min(20_000, 200 + 20 * pods)
         idle, found, trials = 0, False, 0
         while idle < patience and self.waiting and self.holding:
-            if trials % _CLOCK == 0 and deadline.cuts():
+            if trials % _CLOCK == 0 and (deadline.cuts() or ended()):
                 break
             trials += 1
             idle += 1

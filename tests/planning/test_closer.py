@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning import together
-from kantopt.planning.closer import bring_closer, complete, try_again
+from kantopt.planning import closer, together
+from kantopt.planning.closer import bring_closer, complete, refine, try_again
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
@@ -14,6 +16,10 @@ from kantopt.planning.together import search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search import portfolio
+from kantopt.search.portfolio import Made
+from kantopt.search.strategy import Strategy
+from tests.questions import hard_question, model
 from tests.verify.world import job, node, placed, pods, question
 
 
@@ -38,11 +44,13 @@ class Process(SolverProcess):
     def __init__(self, run: Run, *news: Placement) -> None:
         self.run, self.news = run, list(news)
         self.told: list[Placement] = []
+        run.helper = self
 
     def look(self) -> Placement | None:
-        if not self.news or not self.run.incumbent.offer(self.news[-1], "the solver"):
-            return None
-        return self.news.pop()
+        self.run.helper = None  # it is not told of its own
+        better = self.news and self.run.incumbent.offer(self.news[-1], "the solver")
+        self.run.helper = self
+        return self.news.pop() if better else None
 
     @property
     def open(self) -> bool:
@@ -126,7 +134,7 @@ def test_another_order_is_tried_beside_the_exact_search_if_there_was_no_time_bef
     run = run_from(instance, placed(instance, close=["a", "b"]), Options())
     run.one_order = one_order
     process = Process(run)
-    try_again(run, run.deadline, process)
+    try_again(run, run.deadline)
     assert bool(process.told) is one_order
     assert (sum(run.incumbent.placement.podsets[0].values()) == 4) is one_order
 
@@ -155,6 +163,58 @@ def test_it_is_done_beside_the_exact_search(
     run.deadline = Deadline.within(20.0, deterministic=deterministic)
     search_together(run, (both,) if forbidden else ())
     assert seen == asked
+
+
+@pytest.mark.parametrize(
+    ("workers", "engine", "deterministic", "order"),
+    [
+        (2, "auto", False, ["task", "refined"]),
+        (2, "exact", False, ["task", "refined"]),
+        (1, "auto", False, ["refined", "task"]),  # there is no processor for both
+        (2, "auto", True, ["refined", "task"]),  # who is faster must not matter
+        (2, "fast", False, ["refined"]),
+    ],
+)
+def test_the_exact_search_has_its_task_before_what_strategies_made_is_refined(
+    monkeypatch: pytest.MonkeyPatch,
+    workers: int,
+    engine: Engine,
+    deterministic: bool,
+    order: list[str],
+) -> None:
+    seen: list[str] = []
+    begin = SolverProcess.begin
+
+    def begun(process: SolverProcess, *asked: Any) -> None:
+        seen.append("task")
+        begin(process, *asked)
+
+    def counted(*asked: Any, **more: Any) -> Strategy:
+        seen.append("refined")
+        return portfolio.refined(*asked, **more)
+
+    monkeypatch.setattr(SolverProcess, "begin", begun)
+    monkeypatch.setattr(closer, "refined", counted)
+    instance = hard_question().instance(model({"unplaced": {"unit": "pod"}}, "moves"))
+    run = run_from(instance, instance.current, Options(engine=engine, workers=workers))
+    run.deadline = Deadline.within(1.5, deterministic=deterministic)
+    run.construct()
+    search_together(run)
+    assert seen == order
+
+
+def test_what_is_refined_goes_on_from_a_better_plan_of_the_exact_search_and_tells_it() -> None:
+    """The strategies leave a job out; beside them comes a plan in which the gangs are close."""
+    instance, both = spread()
+    run = run_from(instance, instance.current, Options())
+    run.rough = run.incumbent, Made(Strategy.BEST_FIT)
+    process = Process(run, both)
+    refine(run, process)
+    assert run.incumbent.values[0] == 0
+    assert not process.news
+    told = list(process.told)
+    refine(run, process)  # once is enough
+    assert process.told == told
 
 
 def test_gangs_stay_spread_without_the_technique_that_brings_them_closer() -> None:

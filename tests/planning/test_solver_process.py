@@ -204,3 +204,25 @@ def test_one_task_after_the_other_each_with_what_it_brings() -> None:
             assert not process.open
             assert ["the solver failed" in text for text in process.warnings] == [True] * fails
             assert best.optimal is not fails
+
+
+def test_what_comes_from_the_process_is_not_sent_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run passes on each better plan, whoever has found it."""
+    sent: list[Found] = []
+    monkeypatch.setattr(_Outbox, "offer", lambda _, found: sent.append(found))
+    search = task(easy())
+    passed: list[Placement] = []
+    with SolverProcess() as process:
+
+        def pass_on(placement: Placement) -> None:
+            passed.append(placement)
+            process.offer(placement)
+
+        incumbent = Incumbent(search.instance, search.tiers, search.start, found=pass_on)
+        process.begin(search, incumbent)
+        process.wait(search.deadline, "last word")
+        assert passed
+        assert not sent
+        process.open = True
+        process.offer(search.start)
+    assert [found.podsets for found in sent] == [search.start.podsets]

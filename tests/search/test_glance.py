@@ -43,7 +43,7 @@ def test_one_thread_proves_all_tiers_of_a_cluster_as_it_is_found() -> None:
     instance = build_instance(asked.snapshot, asked.pending, load_model("training"), source="made")
     tiers = tiers_of(instance)
     start = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
-    budget = Budget(Deadline(None), workers=1, work=0.5)
+    budget = Budget(Deadline(None), workers=1, work=1.0)
     outcome = solved(instance, tiers, start, budget)
     assert outcome.placement is not None
     assert Incumbent(instance, tiers, outcome.placement).values == outcome.bounds

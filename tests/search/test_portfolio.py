@@ -14,7 +14,7 @@ from kantopt.search import portfolio
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
-from kantopt.search.portfolio import run_portfolio
+from kantopt.search.portfolio import by_strategies, run_portfolio
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from tests.search.helpers import FOREVER, where
 from tests.verify.world import job, node, pods, question
@@ -137,7 +137,7 @@ def test_it_is_told_if_there_was_time_for_one_strategy_only(
 ) -> None:
     deadline = Deadline.within(100.0, deterministic=deterministic)
     asked = no_strategy_is_enough(), deadline, DEFAULT_PORTFOLIO
-    assert run_portfolio(*asked, share=share)[1] is alone
+    assert by_strategies(*asked, share=share).one_order is alone
     assert [each for each, _ in tried] == list(DEFAULT_PORTFOLIO[: 1 if alone else None])
 
 
@@ -152,5 +152,5 @@ def test_two_orders_were_tried_if_the_time_is_up_after_the_second_strategy(
     seconds = iter((0, 0, 1, 1, 9))  # at the start; before and after each strategy
     monkeypatch.setattr(portfolio, "elapsed", lambda: next(seconds))
     asked = no_strategy_is_enough(), Deadline.within(100.0), [Strategy.BEST_FIT] * 3
-    assert run_portfolio(*asked, share=0.1)[1] is False
+    assert by_strategies(*asked, share=0.1).one_order is False
     assert len(tried) == 2

@@ -157,3 +157,12 @@ def test_what_comes_out_is_legal_never_worse_and_the_same_each_time(seeds: range
         assert check(instance, found) == missing
         assert measure(instance, found, tiers) <= measure(instance, start, tiers) or found is start
         assert recreate(instance, start, tiers, FOREVER, seed=seed).podsets == found.podsets
+
+
+def test_it_ends_when_nobody_waits_for_it_any_more() -> None:
+    jobs = [job("large", card("0.8")), job("one", card("0.5")), job("two", card("0.5"))]
+    instance = question([host("a")], jobs)
+    first = built(instance)
+    tiers = tiers_of(instance)
+    assert recreate(instance, first, tiers, FOREVER, ended=lambda: True) is first
+    assert recreate(instance, first, tiers, FOREVER) is not first

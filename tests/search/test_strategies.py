@@ -219,10 +219,10 @@ def test_the_portfolio_keeps_the_best_and_stops_at_the_bound() -> None:
     assert measure(instance, spread, tiers)[-1] == 1
     chosen = (Strategy.LEAST_ALLOCATED, Strategy.BEST_FIT, Strategy.FGD, Strategy.LOOKAHEAD)
     best = Incumbent(instance, tiers, instance.current)
-    assert run_portfolio(best, FOREVER, chosen) == (Strategy.BEST_FIT, False)
+    assert run_portfolio(best, FOREVER, chosen) == Strategy.BEST_FIT
     assert best.values == (0, 0, 0)
     another = Incumbent(instance, tiers, instance.current)
-    assert run_portfolio(another, FOREVER, ())[0] in DEFAULT_PORTFOLIO
+    assert run_portfolio(another, FOREVER, ()) in DEFAULT_PORTFOLIO
 
 
 def test_gpu_resources_count_whatever_they_are_called() -> None:

@@ -116,16 +116,23 @@ def _node_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
         for r, limit in enumerate(m.instance.nodes[n].capacity):
             added = sum(pods * podsets[s].requests[r] for s, pods in returning)
             if added and limit is not None:
-                scale = m.unit[r]
-                load = weighted(
-                    [
-                        (var, podsets[s].requests[r] // scale)
-                        for s, var, new in m.on_node[n]
-                        if podsets[s].requests[r] and not (new and _lesser(m, s, job))
-                    ]
-                )
+                load = _load_without_lesser(m, n, r, job)
                 key = ("node", n, r, job.priority, added)
-                yield _exceeds(m, key, load, (limit - added) // scale)
+                yield _exceeds(m, key, load, (limit - added) // m.unit[r])
+
+
+def _load_without_lesser(m: Variables, n: int, r: int, job: Job) -> LinearExprT:
+    def make() -> LinearExprT:
+        podsets, scale = m.instance.podsets, m.unit[r]
+        return weighted(
+            [
+                (var, podsets[s].requests[r] // scale)
+                for s, var, new in m.on_node[n]
+                if podsets[s].requests[r] and not (new and _lesser(m, s, job))
+            ]
+        )
+
+    return m.load(("without lesser on node", n, r, job.priority), make)
 
 
 def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:

@@ -32,10 +32,11 @@ _ALONE = {
     "cp_model_probing_level": 0,
     "symmetry_level": 0,
     "find_big_linear_overlap": False,
+    "use_sat_inprocessing": False,
 }
-"""How one thread searches: with the whole linear program at once, from the bound up, without what
-presolve finds by probing, as symmetries or as sums that rows share: that takes longer than it
-saves."""
+"""How one thread searches: with the whole linear program at once, from the bound up, and without
+looking for what probing finds, for symmetries or for sums that rows share, nor for shorter clauses
+on the way: all that takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)

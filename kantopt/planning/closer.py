@@ -74,6 +74,22 @@ def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = N
     """
     while _regroup(run, deadline, process):
         pass
+    run.closest = run.incumbent.placement
+
+
+def spread_is_next(run: Run, *, alone: bool = False) -> bool:
+    """Whether the first tier that is open says how far gangs are spread, and all if ``alone``.
+
+    Not of a plan that could not be brought closer already.
+    """
+    from kantopt.search.techniques.squeaky_wheel import spread_tiers
+
+    best, spread = run.incumbent, spread_tiers(run.tiers)
+    if best.placement is run.closest and not alone:
+        return False
+    unproved = [i for i, value in enumerate(best.values) if value > best.floor(i)]
+    asked = unproved if alone else unproved[:1]
+    return bool(asked) and all(i in spread for i in asked)
 
 
 def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> bool:

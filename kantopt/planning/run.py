@@ -86,6 +86,8 @@ class Run:
         """There was no time for more than one strategy before an exact search."""
         self.rough: tuple[Incumbent, Made] | None = None
         """What strategies have made, as long as nobody has refined it."""
+        self.closest: Placement | None = None
+        """The plan whose gangs nobody could bring closer."""
         self.helper: SolverProcess | None = None
         """The exact search at work beside this one: it is told of each better plan."""
         self.ortools_version = ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.closer import bring_closer, complete, refine, try_again
+from kantopt.planning.closer import bring_closer, complete, refine, spread_is_next, try_again
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
 from kantopt.planning.solver_process import NO_TIME, SolverProcess
@@ -83,7 +83,10 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             elif helps:
                 complete(run, deadline, process)
             while beside and process.open and not deadline.over() and not incumbent.optimal:
-                _chains(run, deadline, process)
+                if not spread_is_next(run, alone=True):
+                    _chains(run, deadline, process)
+                if spread_is_next(run):
+                    bring_closer(run, deadline, process)
                 process.wait(deadline, "news")
             process.wait(deadline, "proof")
         run.helper = None
@@ -153,8 +156,9 @@ def _repairs(incumbent: Incumbent) -> bool:
 def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:
     """Better the incumbent by moving single pods.
 
-    Beside the exact search this goes on until the time is up, or until that has shown that what is
-    required has no place; else until it has long been in vain.
+    Beside the exact search this goes on until the time is up, until that has shown that what is
+    required has no place, or until it is next how far gangs are spread, in which chains have no
+    say; else until it has long been in vain.
     """
     incumbent = run.incumbent
     technique = _mover(incumbent)
@@ -178,7 +182,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             incumbent.tiers,
             incumbent.placement,
             found=found,
-            enough=lambda _: process is not None and process.infeasible,
+            enough=lambda _: process is not None and (process.infeasible or spread_is_next(run)),
             known=incumbent.known,
         )
         if process is None:

@@ -8,11 +8,11 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning import closer, together
-from kantopt.planning.closer import bring_closer, complete, refine, try_again
+from kantopt.planning.closer import bring_closer, complete, refine, spread_is_next, try_again
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.together import search_together
+from kantopt.planning.together import _chains, search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -215,6 +215,28 @@ def test_what_is_refined_goes_on_from_a_better_plan_of_the_exact_search_and_tell
     told = list(process.told)
     refine(run, process)  # once is enough
     assert process.told == told
+
+
+def test_chains_make_way_once_nothing_is_open_before_how_far_gangs_are_spread() -> None:
+    """They have no say in that; they would go on until the time is up."""
+    run = run_from(*spread(), Options())
+    assert spread_is_next(run)
+    _chains(run, Deadline(None), Process(run))
+    run.closest = run.incumbent.placement
+    assert not spread_is_next(run)  # it has been in vain
+    assert spread_is_next(run, alone=True)
+
+
+def test_chains_go_on_where_a_tier_before_that_is_open() -> None:
+    instance, both = spread()
+    jobs = [job("x", pods(cpu=4)), job("y", pods(count=2, cpu=5))]
+    asked = question(
+        [node("a", cpu=8), node("b", cpu=4)], jobs, objectives=["unplaced", "domains_crossed"]
+    )
+    assert not spread_is_next(run_from(asked, asked.current, Options()))
+    closed = placed(instance, v=["a0", "a1"], w=["b0", "b1"])
+    for plan, is_next in ((both, True), (closed, False)):
+        assert spread_is_next(run_from(instance, plan, Options())) is is_next
 
 
 def test_gangs_stay_spread_without_the_technique_that_brings_them_closer() -> None:

@@ -10,7 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.touches import come_nearer
 from kantopt.problem.placement import Placement
-from kantopt.search.portfolio import refined
+from kantopt.search.portfolio import by_strategies, refined
 from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
@@ -19,24 +19,28 @@ if TYPE_CHECKING:
 
 
 def refine(run: Run, process: SolverProcess | None = None) -> None:
-    """Place more around what strategies have made, and move pods for goals; once.
+    """Try more strategies, place more around what they make, and move pods for goals; once.
 
     Beside an exact search each better plan that comes from there is gone on from.
     """
     if run.rough is None:
         return
-    (fresh, made), run.rough = run.rough, None
-    best, deadline = run.incumbent, run.searching
+    (fresh, made, strategies), run.rough = run.rough, None
+    best, deadline, seed = run.incumbent, run.searching, run.options.seed
 
     def look() -> bool:
         if fresh is not best:
             best.offer(fresh.placement, fresh.best.by)
         return process is not None and process.look() is not None
 
-    strategy = refined(fresh, made, deadline, seed=run.options.seed, look=look)
+    share = run.share_of_strategies
+    made = by_strategies(fresh, deadline, strategies, seed=seed, share=share, before=made)
+    run.one_order = made.late and made.tried == 1
+    look()
+    strategy = refined(fresh, made, deadline, seed=seed, look=look)
     run.cut = run.cut or deadline.cuts()
     look()
-    if best.placement is fresh.placement:
+    if fresh is best or best.placement is fresh.placement:
         run.strategy = strategy.value
     _tidy(run, fresh.placement, deadline, look)
     come_nearer(best, run.last, deadline.share(shares.RETURNING))

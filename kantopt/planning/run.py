@@ -27,7 +27,7 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import Made, by_strategies, offer_constructed
 from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SQUEAKY_WHEEL, techniques
-from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.ending import Bears
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
@@ -84,8 +84,8 @@ class Run:
         self.strategy = ""
         self.one_order = False
         """There was no time for more than one strategy before an exact search."""
-        self.rough: tuple[Incumbent, Made] | None = None
-        """What strategies have made, as long as nobody has refined it."""
+        self.rough: tuple[Incumbent, Made, tuple[Strategy, ...]] | None = None
+        """What the first of some strategies has made, as long as nobody has refined it."""
         self.closest: Placement | None = None
         """The plan whose gangs nobody could bring closer."""
         self.helper: SolverProcess | None = None
@@ -153,6 +153,11 @@ class Run:
         """Until when to look for orders and to fill what is left over; then to verify and write."""
         return self.deadline.less(self.reserve / 2)
 
+    @property
+    def share_of_strategies(self) -> float:
+        """Share of the time in which strategies after the first are tried."""
+        return shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
+
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""
         if not self.small:
@@ -181,7 +186,7 @@ class Run:
             self.strategy = strategy.value
 
     def construct(self) -> None:
-        """Find a plan fast."""
+        """Find a first plan fast."""
         deadline, strategies = self.searching, self.options.strategies
         short = not deadline.deterministic and deadline.remaining() < shares.ONE_STRATEGY
         if not strategies and (short or self._left_to_repair()):
@@ -192,10 +197,9 @@ class Run:
         fresh = best
         if self.last is not None:
             fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
-        share = shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
-        made = by_strategies(fresh, deadline, strategies, seed=self.options.seed, share=share)
-        self.rough, self.one_order = (fresh, made), made.one_order
-        self.cut = deadline.cuts()
+        seed, share = self.options.seed, self.share_of_strategies
+        made = by_strategies(fresh, deadline, strategies, seed=seed, share=share, most=1)
+        self.rough, self.cut = (fresh, made, tuple(strategies)), deadline.cuts()
         constructed = fresh.placement
         if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:
             self.strategy = made.strategy.value

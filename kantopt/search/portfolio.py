@@ -38,10 +38,13 @@ class Made:
 
     strategy: Strategy
     """Whose plan is the best of them."""
-    one_order: bool = False
-    """There was no time for another."""
+    tried: int = 0
     took: float = 0.0
-    """Seconds that the last one took."""
+    """Seconds that all of them took."""
+    last: float = 0.0
+    """Seconds that the last of them took."""
+    late: bool = False
+    """There was no time for another."""
     trims: bool = False
     """Victims may also be looked for as queue managers do: no strategy was asked for."""
 
@@ -71,30 +74,37 @@ def by_strategies(
     *,
     seed: int = 0,
     share: float = STRATEGIES,
+    before: Made | None = None,
+    most: int | None = None,
 ) -> Made:
-    """Construct with several strategies.
+    """Construct with several strategies, ``most`` of them, after those that came ``before``.
 
     Stops early when the best meets the arithmetic bounds, or when another strategy would take more
     than a share of the time. Jobs that must be close come first by every other strategy, large ones
     by those between.
     """
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    made = Made(chosen[0], trims=not strategies)
+    made = before or Made(chosen[0], trims=not strategies)
     if _nothing_waits(best):
         return made
-    start, most = elapsed(), deadline.remaining() * share
-    for i, strategy in enumerate(chosen):
+    seconds = (made.took + deadline.remaining()) * share
+    for i, strategy in enumerate(chosen[:most]):
+        if i < made.tried:
+            continue
+        if made.tried and (made.late or best.optimal or deadline.cuts()):
+            break
         began = elapsed()
-        if offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1):
-            made = replace(made, strategy=strategy)
-        if best.optimal:
-            break
-        now = elapsed()
-        made = replace(made, took=now - began)
-        if deadline.cuts():
-            break
-        if not deadline.deterministic and now + made.took - start > most:
-            return replace(made, one_order=i == 0)
+        better = offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1)
+        last = elapsed() - began
+        took = made.took + last
+        made = replace(
+            made,
+            strategy=strategy if better else made.strategy,
+            tried=i + 1,
+            took=took,
+            last=last,
+            late=not deadline.deterministic and took + last > seconds,
+        )
     return made
 
 
@@ -124,7 +134,7 @@ def refined(
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
     look()
     if tally.may(SQUEAKY_WHEEL):
-        _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.took, seed=seed)
+        _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)

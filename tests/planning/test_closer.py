@@ -207,7 +207,7 @@ def test_what_is_refined_goes_on_from_a_better_plan_of_the_exact_search_and_tell
     """The strategies leave a job out; beside them comes a plan in which the gangs are close."""
     instance, both = spread()
     run = run_from(instance, instance.current, Options())
-    run.rough = run.incumbent, Made(Strategy.BEST_FIT)
+    run.rough = run.incumbent, Made(Strategy.BEST_FIT, tried=1), (Strategy.BEST_FIT,)
     process = Process(run, both)
     refine(run, process)
     assert run.incumbent.values[0] == 0

@@ -137,7 +137,8 @@ def test_it_is_told_if_there_was_time_for_one_strategy_only(
 ) -> None:
     deadline = Deadline.within(100.0, deterministic=deterministic)
     asked = no_strategy_is_enough(), deadline, DEFAULT_PORTFOLIO
-    assert by_strategies(*asked, share=share).one_order is alone
+    made = by_strategies(*asked, share=share)
+    assert (made.late and made.tried == 1) is alone
     assert [each for each, _ in tried] == list(DEFAULT_PORTFOLIO[: 1 if alone else None])
 
 
@@ -149,8 +150,22 @@ def test_the_largest_come_first_by_every_other_strategy(tried: list[tuple[Strate
 def test_two_orders_were_tried_if_the_time_is_up_after_the_second_strategy(
     monkeypatch: pytest.MonkeyPatch, tried: list[tuple[Strategy, bool]]
 ) -> None:
-    seconds = iter((0, 0, 1, 1, 9))  # at the start; before and after each strategy
+    seconds = iter((0, 1, 1, 9))  # before and after each strategy
     monkeypatch.setattr(portfolio, "elapsed", lambda: next(seconds))
     asked = no_strategy_is_enough(), Deadline.within(100.0), [Strategy.BEST_FIT] * 3
-    assert by_strategies(*asked, share=0.1).one_order is False
+    assert by_strategies(*asked, share=0.1).tried == 2
     assert len(tried) == 2
+
+
+def test_strategies_go_on_after_those_that_were_tried_before(
+    tried: list[tuple[Strategy, bool]],
+) -> None:
+    """As many plans, in the same order, whether or not something else begins between them."""
+    at_once, later = no_strategy_is_enough(), no_strategy_is_enough()
+    by_strategies(at_once, FOREVER, ())
+    whole, tried[:] = list(tried), []
+    made = by_strategies(later, FOREVER, (), most=1)
+    assert tried == whole[:1]
+    again = by_strategies(later, FOREVER, (), before=made)
+    assert tried == whole
+    assert (again.tried, later.values) == (len(whole), at_once.values)

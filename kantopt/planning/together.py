@@ -45,9 +45,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
         The best that was found, and what was before.
     """
     options = run.options
-    if not forbidden and (
-        options.workers == 1 or options.engine == "fast" or run.deadline.deterministic
-    ):
+    if not (forbidden or _at_once(run)):
         refine(run)
     incumbent = _apart(run, forbidden) if forbidden else run.incumbent
     searching = run.searching
@@ -97,6 +95,14 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     spare(run.instance, incumbent, searching)
     come_nearer(incumbent, run.last, searching)
     return incumbent
+
+
+def _at_once(run: Run) -> bool:
+    """Whether the exact search begins before the first plan is refined, and not after that."""
+    writing = shares.WRITING_A_PODSET * len(run.instance.podsets)
+    soon = writing <= shares.TASK * run.searching.remaining()
+    counted = run.deadline.deterministic
+    return run.options.engine != "fast" and run.options.workers > 1 and not counted and soon
 
 
 def _apart(run: Run, forbidden: tuple[Placement, ...]) -> Incumbent:

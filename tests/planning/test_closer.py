@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning import closer, together
 from kantopt.planning.closer import bring_closer, complete, refine, spread_is_next, try_again
@@ -166,13 +167,14 @@ def test_it_is_done_beside_the_exact_search(
 
 
 @pytest.mark.parametrize(
-    ("workers", "engine", "deterministic", "order"),
+    ("workers", "engine", "deterministic", "writing", "order"),
     [
-        (2, "auto", False, ["task", "refined"]),
-        (2, "exact", False, ["task", "refined"]),
-        (1, "auto", False, ["refined", "task"]),  # there is no processor for both
-        (2, "auto", True, ["refined", "task"]),  # who is faster must not matter
-        (2, "fast", False, ["refined"]),
+        (2, "auto", False, 0.0, ["task", "refined"]),
+        (2, "exact", False, 0.0, ["task", "refined"]),
+        (2, "auto", False, 0.01, ["refined", "task"]),  # the task takes long to write out
+        (1, "auto", False, 0.0, ["refined", "task"]),  # there is no processor for both
+        (2, "auto", True, 0.0, ["refined", "task"]),  # who is faster must not matter
+        (2, "fast", False, 0.0, ["refined"]),
     ],
 )
 def test_the_exact_search_has_its_task_before_what_strategies_made_is_refined(
@@ -180,8 +182,10 @@ def test_the_exact_search_has_its_task_before_what_strategies_made_is_refined(
     workers: int,
     engine: Engine,
     deterministic: bool,
+    writing: float,
     order: list[str],
 ) -> None:
+    monkeypatch.setattr(shares, "WRITING_A_PODSET", writing)
     seen: list[str] = []
     begin = SolverProcess.begin
 

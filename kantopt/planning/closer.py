@@ -27,10 +27,13 @@ def refine(run: Run, process: SolverProcess | None = None) -> None:
         return
     (fresh, made, strategies), run.rough = run.rough, None
     best, deadline, seed = run.incumbent, run.searching, run.options.seed
+    offered = fresh.placement
 
     def look() -> bool:
-        if fresh is not best:
-            best.offer(fresh.placement, fresh.best.by)
+        nonlocal offered
+        if fresh is not best and fresh.placement is not offered:
+            offered = fresh.placement
+            best.offer(offered, fresh.best.by)
         return process is not None and process.look() is not None
 
     share = run.share_of_strategies

@@ -80,12 +80,8 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
             elif helps:
                 complete(run, deadline, process)
-            while beside and process.open and not deadline.over() and not incumbent.optimal:
-                if not spread_is_next(run, alone=True):
-                    _chains(run, deadline, process)
-                if spread_is_next(run):
-                    bring_closer(run, deadline, process)
-                process.wait(deadline, "news")
+            if beside:
+                _move_on(run, deadline, process)
             process.wait(deadline, "proof")
         run.helper = None
         run.take(process, proved=incumbent.optimal)
@@ -157,6 +153,21 @@ def _repairs(incumbent: Incumbent) -> bool:
     from kantopt.search.repair.improve import promising
 
     return promising(incumbent.searched, incumbent.placement, incumbent.tiers)
+
+
+def _move_on(run: Run, deadline: Deadline, process: SolverProcess) -> None:
+    """Move single pods, or whole gangs where it is next how far these are spread, beside a search.
+
+    Chains go on where nothing more can be done about that and other tiers are open, too.
+    """
+    while process.open and not deadline.over() and not run.incumbent.optimal:
+        if spread_is_next(run):
+            bring_closer(run, deadline, process)
+            continue
+        if not spread_is_next(run, alone=True):
+            _chains(run, deadline, process)
+        if not spread_is_next(run):
+            process.wait(deadline, "news")
 
 
 def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:

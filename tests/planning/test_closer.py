@@ -13,7 +13,7 @@ from kantopt.planning.closer import bring_closer, complete, refine, spread_is_ne
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.together import _chains, search_together
+from kantopt.planning.together import _chains, _move_on, search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -241,6 +241,42 @@ def test_chains_go_on_where_a_tier_before_that_is_open() -> None:
     closed = placed(instance, v=["a0", "a1"], w=["b0", "b1"])
     for plan, is_next in ((both, True), (closed, False)):
         assert spread_is_next(run_from(instance, plan, Options())) is is_next
+
+
+@pytest.mark.parametrize(
+    ("objectives", "order"),
+    [
+        (["domains_crossed", "unplaced"], ["closer", "chains", "wait", "chains"]),
+        (["unplaced", "domains_crossed"], ["chains", "wait", "chains", "wait"]),
+        (["domains_crossed"], ["closer", "wait", "wait", "wait"]),
+    ],
+)
+def test_chains_go_on_once_gangs_cannot_be_brought_closer(
+    monkeypatch: pytest.MonkeyPatch, objectives: list[str], order: list[str]
+) -> None:
+    nodes = [node(f"{rack}{k}", cpu=8, rack=f"x/{rack}") for rack in "ab" for k in range(2)]
+    close = pods(count=2, cpu=4, topologyRequest={"preferred": "rack"})
+    jobs = [job("v", close), job("waits", pods(cpu=1))]
+    instance = question(nodes, jobs, objectives=objectives)
+    run = run_from(instance, placed(instance, v=["a0", "b0"]), Options())
+    seen: list[str] = []
+
+    class Counted(Process):
+        @property
+        def open(self) -> bool:
+            return len(seen) < len(order)
+
+        def wait(self, *_: object) -> None:
+            seen.append("wait")
+
+    def closer_in_vain(*_: object) -> None:
+        seen.append("closer")
+        run.closest = run.incumbent.placement
+
+    monkeypatch.setattr(together, "bring_closer", closer_in_vain)
+    monkeypatch.setattr(together, "_chains", lambda *_: seen.append("chains"))
+    _move_on(run, run.deadline, Counted(run))
+    assert seen[: len(order)] == order
 
 
 def test_gangs_stay_spread_without_the_technique_that_brings_them_closer() -> None:

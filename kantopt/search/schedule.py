@@ -21,6 +21,7 @@ from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
+    from kantopt.problem.tiers import Tier
     from kantopt.search.engine.desk import Desk
 
 FEW_NODES, MOST_NODES = 64, 2_000
@@ -64,6 +65,13 @@ def _no_gangs(desk: Desk) -> str:
     return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
 
 
+def _first_open(desk: Desk) -> Tier | None:
+    """Return the first tier that is not proved."""
+    best = desk.incumbent
+    tiers = enumerate(desk.tiers)
+    return next((tier for i, tier in tiers if best.floor(i) < best.values[i]), None)
+
+
 def _after_domains(desk: Desk) -> str:
     """Say why a few nodes are not planned anew before domains are counted, where that comes too.
 
@@ -71,12 +79,7 @@ def _after_domains(desk: Desk) -> str:
     """
     if not FEW_NODES < len(desk.instance.nodes) <= MOST_NODES:
         return "too few nodes, or too many"
-    open_tiers = (
-        tier
-        for i, tier in enumerate(desk.tiers)
-        if desk.incumbent.floor(i) < desk.incumbent.values[i]
-    )
-    first = next(open_tiers, None)
+    first = _first_open(desk)
     if first is None or first.metric not in OF_WHO_IS_PLACED:
         return "it is proved who is placed"
     return _no_gangs(desk)
@@ -117,6 +120,14 @@ def _least_disruption(desk: Desk) -> str:
     from kantopt.search.techniques.disruption_columns import disrupts
 
     return "" if disrupts(desk) else "disruption is proved"
+
+
+def _who_is_placed(desk: Desk) -> str:
+    """Say why columns of disruption have no turn before the whole question has one."""
+    from kantopt.search.columns.program import DISRUPTION
+
+    first = _first_open(desk)
+    return "" if first is not None and first.metric in DISRUPTION else "it is open who is placed"
 
 
 # -- the techniques
@@ -217,6 +228,7 @@ FIRST = (
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
+    Turn(DISRUPTION_COLUMNS, 0.25, hinders=_who_is_placed),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )
 """In the solver's process, once."""

@@ -122,12 +122,14 @@ def _least_disruption(desk: Desk) -> str:
     return "" if disrupts(desk) else "disruption is proved"
 
 
-def _who_is_placed(desk: Desk) -> str:
+def _before_disruption(desk: Desk) -> str:
     """Say why columns of disruption have no turn before the whole question has one."""
     from kantopt.search.columns.program import DISRUPTION
 
     first = _first_open(desk)
-    return "" if first is not None and first.metric in DISRUPTION else "it is open who is placed"
+    return (
+        "" if first is not None and first.metric in DISRUPTION else "something else is open first"
+    )
 
 
 # -- the techniques
@@ -228,7 +230,7 @@ FIRST = (
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
-    Turn(DISRUPTION_COLUMNS, 0.25, hinders=_who_is_placed),
+    Turn(DISRUPTION_COLUMNS, 0.25, hinders=_before_disruption),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )
 """In the solver's process, once."""

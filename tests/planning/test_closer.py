@@ -42,6 +42,8 @@ def run_from(instance: Instance, start: Placement, options: Options) -> Run:
 class Process(SolverProcess):
     """Notes what it is told; its news is offered to a run."""
 
+    infeasible = False
+
     def __init__(self, run: Run, *news: Placement) -> None:
         self.run, self.news = run, list(news)
         self.told: list[Placement] = []
@@ -223,12 +225,20 @@ def test_what_is_refined_goes_on_from_a_better_plan_of_the_exact_search_and_tell
 
 def test_chains_make_way_once_nothing_is_open_before_how_far_gangs_are_spread() -> None:
     """They have no say in that; they would go on until the time is up."""
-    run = run_from(*spread(), Options())
+    nodes = [node(f"{rack}{k}", cpu=8, rack=f"x/{rack}") for rack in "ab" for k in range(2)]
+    close = pods(count=2, cpu=4, topologyRequest={"preferred": "rack"})
+    jobs = [job("v", close), job("r", pods(cpu=1, on=["a0"])), job("s", pods(cpu=2, on=["b0"]))]
+    objectives = ["unplaced", "moves", "domains_crossed", "nodes_in_use"]
+    instance = question(nodes, jobs, objectives=objectives)
+    plan = placed(instance, v=["a0", "b0"], r=["a0"], s=["b0"])
+    run = run_from(instance, plan, Options())
     assert spread_is_next(run)
-    _chains(run, Deadline(None), Process(run))
+    deadline = Deadline.within(5.0)
+    _chains(run, deadline, Process(run))
+    assert not run.warnings
+    assert not deadline.over()
     run.closest = run.incumbent.placement
     assert not spread_is_next(run)  # it has been in vain
-    assert spread_is_next(run, alone=True)
 
 
 def test_chains_go_on_where_a_tier_before_that_is_open() -> None:
@@ -240,7 +250,10 @@ def test_chains_go_on_where_a_tier_before_that_is_open() -> None:
     assert not spread_is_next(run_from(asked, asked.current, Options()))
     closed = placed(instance, v=["a0", "a1"], w=["b0", "b1"])
     for plan, is_next in ((both, True), (closed, False)):
-        assert spread_is_next(run_from(instance, plan, Options())) is is_next
+        run = run_from(instance, plan, Options())
+        assert spread_is_next(run) is is_next
+        run.closest = plan
+        assert spread_is_next(run, alone=True) is is_next
 
 
 @pytest.mark.parametrize(

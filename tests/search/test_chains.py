@@ -340,6 +340,19 @@ def test_the_room_of_victims_that_chains_leave_alone_is_kept_for_those_who_may_e
     chains(Witness(instance, tiers_of(instance), start), BRIEF)
 
 
+def test_chains_go_on_around_a_gang_that_has_gone_whole_though_one_of_its_homes_is_free() -> None:
+    """It would come back whole or not at all, and its other home is taken."""
+    nodes = [node(name, cpu=1) for name in "abcd"]
+    jobs = [
+        job("gang", pods(count=2, on=["a", "b"]), priority=5, minCount=2),
+        job("new", pods(nodeSelector={HOST: "a"}), priority=9),
+        job("aside", pods(on=["c"]), priority=9),
+    ]
+    instance = ask(nodes, jobs)
+    start = placed(instance, gang=[], new=["a"], aside=["d"])
+    assert improved(instance, start) == placed(instance, gang=[], new=["a"])
+
+
 def test_each_improvement_is_told_and_better_than_the_one_before() -> None:
     instance = staircase(4)
     told: list[Placement] = []

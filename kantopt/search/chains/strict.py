@@ -29,8 +29,11 @@ class Evictions:
         """Per node, priority and requests of victims in no group."""
         self._came: dict[int, list[Came]] = defaultdict(list)
         """Per node, who of no group has come."""
+        self._together: dict[int, list[int]] = {}
+        """Groups of each job whose victims come back together, if it has no pods outside."""
         if self._strict:
             self._look_outside()
+            self._look_for_gangs()
         self._priorities = {priority for gone in self._gone.values() for priority, _ in gone}
 
     def _look_outside(self) -> None:
@@ -46,6 +49,17 @@ class Evictions:
             for spot, pods in step.departures[s].items() if step.evicted(s) else ():
                 self._gone[spot.node].append((job.priority, pods * asked))
 
+    def _look_for_gangs(self) -> None:
+        scope, groups = self._packing.scope, defaultdict[int, list[int]](list)
+        for g, group in enumerate(scope.groups):
+            groups[group.job].append(g)
+        for j, theirs in groups.items():
+            job = scope.instance.jobs[j]
+            outside = {*job.podsets} - {s for g in theirs for s in scope.groups[g].podsets}
+            together = job.is_gang or job.all_victims
+            if together and not any(scope.start.podsets[s] for s in outside):
+                self._together[j] = theirs
+
     def hold(self) -> bool:
         """Whether every eviction is right, as the pods of the groups are placed now.
 
@@ -55,26 +69,44 @@ class Evictions:
         if not self._strict:
             return True
         packing = self._packing
-        instance, groups, own = packing.scope.instance, packing.scope.groups, packing.own
+        instance, groups = packing.scope.instance, packing.scope.groups
         evicted = [g for g, k in enumerate(packing.placed) if k < packing.running[g]]
         if not (evicted or self._gone):
             return True
         nodes = {n for g in evicted for n in packing.vacant_homes(g)}
         arrived = {n: list(self._arrived(n)) for n in (*nodes, *(self._gone.keys() - nodes))}
-        for g in evicted:
-            for n in packing.vacant_homes(g):
-                free = packing.free[:own, n].copy()
-                for j, asked in arrived[n]:
-                    if not instance.may_evict_for(j, groups[g].job):
-                        free += asked
-                if (free >= packing.ask[g, :own]).all() and not self._over_quota(g):
-                    return False
-            if self._beside_lesser(g):
-                return False
+        if self._fit_back(evicted, arrived) or any(self._beside_lesser(g) for g in evicted):
+            return False
         priorities = {instance.jobs[groups[g].job].priority for g in evicted}
         return all(
             self._kept(evicted, arrived, priority) for priority in priorities | self._priorities
         )
+
+    def _fit_back(self, evicted: list[int], arrived: dict[int, list[Came]]) -> bool:
+        """Whether victims fit where they were: all of a gang that is gone, else any of them."""
+        packing, gangs = self._packing, defaultdict[int, list[tuple[int, int]]](list)
+        for g in evicted:
+            job, homes = packing.scope.groups[g].job, packing.vacant_homes(g)
+            if self._gone_whole(job):
+                gangs[job] += [(g, n) for n in homes]
+            elif any(self._fits(g, n, arrived[n]) for n in homes):
+                return True
+        units = gangs.values()
+        return any(all(self._fits(g, n, arrived[n]) for g, n in unit) for unit in units)
+
+    def _gone_whole(self, job: int) -> bool:
+        """Whether none of a gang's pods are left: they would come back together."""
+        groups = self._together.get(job)
+        return groups is not None and not any(self._packing.placed[i] for i in groups)
+
+    def _fits(self, g: int, n: int, arrived: list[Came]) -> bool:
+        """Whether one pod of a group fits where it was, without arrivals that may not evict it."""
+        packing, instance = self._packing, self._packing.scope.instance
+        free = packing.free[: packing.own, n].copy()
+        for j, asked in arrived:
+            if not instance.may_evict_for(j, packing.scope.groups[g].job):
+                free += asked
+        return bool((free >= packing.ask[g, : packing.own]).all()) and not self._over_quota(g)
 
     def _over_quota(self, g: int) -> bool:
         """Whether a victim has no quota to come back, and has lost it to nobody lesser."""

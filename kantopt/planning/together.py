@@ -13,6 +13,7 @@ from kantopt.planning.solver_process import NO_TIME, SolverProcess
 from kantopt.planning.touches import come_nearer, spare
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier
+from kantopt.processor import own_use
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
@@ -175,7 +176,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     Beside the exact search this goes on until the time is up, until that has shown that what is
     required has no place, or until it is next how far gangs are spread, in which chains have no
-    say; else until it has long been in vain.
+    say; else until it has long been in vain. So it does beside an exact search that waits for a
+    processor, which then has this one's.
     """
     incumbent = run.incumbent
     technique = _mover(incumbent)
@@ -193,6 +195,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
+    goes_on = process is not None and (technique is REPAIR or not own_use().starved)
     try:
         best = Incumbent(
             incumbent.searched,
@@ -202,10 +205,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             enough=lambda _: process is not None and (process.infeasible or spread_is_next(run)),
             known=incumbent.known,
         )
-        if process is None:
-            improve(best, deadline, run.options.seed, patience=patience)
-        else:
-            improve(best, deadline, run.options.seed, news=process.look)
+        news = process.look if process is not None else lambda: None
+        improve(best, deadline, run.options.seed, patience=None if goes_on else patience, news=news)
     except Exception as error:  # a fault of the search must not cost the plan that is there
         run.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
     run.cut = run.cut or deadline.cuts()

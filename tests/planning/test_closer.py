@@ -17,6 +17,7 @@ from kantopt.planning.together import _chains, _move_on, search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.processor import CpuUse
 from kantopt.search import portfolio
 from kantopt.search.portfolio import Made
 from kantopt.search.strategy import Strategy
@@ -239,6 +240,19 @@ def test_chains_make_way_once_nothing_is_open_before_how_far_gangs_are_spread() 
     assert not deadline.over()
     run.closest = run.incumbent.placement
     assert not spread_is_next(run)  # it has been in vain
+
+
+@pytest.mark.parametrize("waited", [0.0, 9.0])
+def test_chains_in_vain_leave_the_processor_to_an_exact_search_that_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, waited: float
+) -> None:
+    nodes = [node(name, cpu=3) for name in "ab"]
+    jobs = [job("run", pods(cpu=2, count=2, on=["a", "b"])), job("waits", pods(cpu=2))]
+    instance = question(nodes, jobs, objectives=["unplaced", "moves"])
+    run, deadline = run_from(instance, instance.current, Options()), Deadline.within(0.3)
+    monkeypatch.setattr(together, "own_use", lambda: CpuUse(5.0, waited))
+    _chains(run, deadline, Process(run))
+    assert deadline.over() is not (waited > 0)
 
 
 def test_chains_go_on_where_a_tier_before_that_is_open() -> None:

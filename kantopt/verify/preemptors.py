@@ -75,6 +75,8 @@ class Preemptors:
         self._most = MOST_TRIED * MANY // max(MANY, self._size)
         self._rooms: dict[tuple[object, ...], int] = {}
         self._now: dict[int, bool] = {}
+        self._undone: dict[int, Changes] = {}
+        """Moves that made way for a job alone, undone: the same for each victim."""
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
 
     def of(self, s: int, spot: Spot) -> Job | None:
@@ -137,7 +139,11 @@ class Preemptors:
         """
         bound, loads, named = self._bound(job), self._loads, self._named
         self._made_way.shift(loads, named, bound, -1)
-        undone = self._made_way.undo(loads, named, bound)
+        undone = self._undone.get(job.index)
+        if undone is None:
+            undone = self._undone[job.index] = self._made_way.undo(loads, named, bound)
+        else:
+            self._made_way.shift(loads, named, undone, 1)
         fits = not in_the_way(self.step, (loads, named), unit)
         self._made_way.shift(loads, named, undone, -1)
         self._made_way.shift(loads, named, bound, 1)

@@ -16,8 +16,9 @@ from kantopt.cp.solver import SOLVED, accepted, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 
-_MOST_ALIKE = 100
-"""Most nodes of which presolve breaks the symmetries first, where several threads have them."""
+_FEW = 100
+"""Most nodes of which presolve breaks the symmetries first, where several threads have them, and of
+which one thread presolves once."""
 _GLANCE = 0.75
 """Share of a first look for a tier of who is placed, which others better, too; later tiers have
 all that is left of it."""
@@ -36,7 +37,7 @@ _ALONE = {
 }
 """How one thread searches: with the whole linear program at once, from the bound up, and without
 looking for what probing finds, for symmetries or for sums that rows share, nor for shorter clauses
-on the way: all that takes longer than it saves."""
+on the way: all that takes longer than it saves. Of few nodes so does a second presolve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Budget:
 
     def parameters(self) -> tuple[str, ...]:
         """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        alone = (f"{name}={str(value).lower()}" for name, value in _ALONE.items())
+        alone = [f"{name}={str(value).lower()}" for name, value in _ALONE.items()]
+        alone.append(f"max_presolve_iterations=1 of up to {_FEW} nodes")
         return (
             f"random_seed={self.seed}",
             f"num_workers={self.threads}",
@@ -225,7 +227,7 @@ class _Run:
         share = 1.0 if i + 1 == len(self.tiers) else 0.5
         if self._glance:
             share = _GLANCE if tier.metric in OF_WHO_IS_PLACED else 1.0
-        many = self.budget.threads > 1 and len(self.model.instance.nodes) > _MOST_ALIKE
+        many = self.budget.threads > 1 and len(self.model.instance.nodes) > _FEW
         breaking = share * (0.5 if many else self.budget.proving)
         parts = ((False, breaking), (True, share - breaking))
         for k, (keep, part) in enumerate(reversed(parts) if many else parts):
@@ -265,6 +267,8 @@ class _Run:
         if budget.threads == 1:
             for name, value in _ALONE.items():
                 setattr(parameters, name, value)
+            if len(self.model.instance.nodes) <= _FEW:
+                parameters.max_presolve_iterations = 1
         else:
             parameters.subsolvers.extend(_THREADS)
         if self.budget.plain:

@@ -32,8 +32,9 @@ MOST_LEAVING = 5_000
 """Most pods that could leave: beyond, looking at each on its node would take too long."""
 MOST_KINDS = 40
 """Most kinds of pending pods with a weight, those of the most pods."""
-MOST_ROUNDS = 30
-"""Most times that weights are lowered because of pods that could arrive together."""
+MOST_ROUNDS = 8
+"""Most times that weights are lowered because of pods that could arrive together: where that ends,
+it mostly does after one."""
 MOST_TRIED = 20_000
 """Most sets of pods tried in one search for pods that could arrive together."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 FEW_NODES, MOST_NODES = 64, 2_000
 """Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
 takes longer to write down than they do."""
-GLANCE = 0.9
-"""Share of the time for a first look at the whole question as one exact model."""
 
 # -- when each applies
 
@@ -92,7 +90,7 @@ def _no_glance(desk: Desk) -> str:
     """
     from kantopt.search.techniques.cp_sat import too_large_for_a_glance
 
-    if too_large_for_a_glance(desk.instance, GLANCE * desk.budget.deadline.remaining()):
+    if too_large_for_a_glance(desk.instance, desk.budget.deadline.remaining()):
         return "too large for the time that there is"
     return _no_gangs(desk)
 
@@ -219,7 +217,7 @@ FIRST = (
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.2, glance=True, hinders=_no_glance),
-    Turn(CP_SAT, GLANCE, glance=True, hinders=_no_glance),
+    Turn(CP_SAT, glance=True, hinders=_no_glance),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=_after_domains),

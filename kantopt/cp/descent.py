@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ortools.sat.python import cp_model
 
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import SOLVED, Effort, accepted, solver_of
+from kantopt.cp.solver import SOLVED, Effort, accepted, hint_values, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -70,8 +70,7 @@ def descend(
         cp.add(model.expression(tiers[i]) <= floors[i] + width - 1)
         weight *= width
     cp.minimize(weighted(terms))
-    for var, value in model.assignment(start) or ():
-        cp.add_hint(var, value)
+    hint_values(cp, ((x.index, value) for x, value in model.assignment(start) or ()))
     solver = solver_of(effort.seconds, effort.work, workers=effort.workers, seed=effort.seed)
     parameters = solver.parameters
     parameters.cp_model_probing_level = 0

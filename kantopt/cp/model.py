@@ -13,7 +13,7 @@ from ortools.sat.python.cp_model import (
 from kantopt.cp.around import Around, counted
 from kantopt.cp.metrics import tier_expr
 from kantopt.cp.rules import CONSTRAINTS
-from kantopt.cp.solver import complete_hint
+from kantopt.cp.solver import complete_hint, hint_values
 from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -98,9 +98,7 @@ class PlacementModel:
         lose it. What the counts of the placement leave open takes a solve with them fixed, which is
         for presolve: to say which shapes of a mix many nodes could host takes search far longer.
         """
-        self.cp.clear_hints()  # type: ignore[no-untyped-call]
-        for var, value in self.assignment(placement) or ():
-            self.cp.add_hint(var, value)
+        hint_values(self.cp, ((x.index, value) for x, value in self.assignment(placement) or ()))
         complete_hint(self.cp, _WORK, presolve=presolve)
 
     def extract(self, value: Callable[[IntVar], int]) -> Placement:

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.relaxed.model import Relaxation
-from kantopt.cp.solver import SOLVED, accepted, solver_of
+from kantopt.cp.solver import SOLVED, accepted, hint_values, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -51,8 +51,8 @@ def least_disturbance(
     if deadline.over():
         return Reached(None, impossible=False), False
     model = PlacementModel(instance)
-    for var, value in model.assignment(instance.current) or ():
-        model.cp.add_hint(var, value)
+    now = model.assignment(instance.current) or ()
+    hint_values(model.cp, ((x.index, value) for x, value in now))
     most = sum(podset.count * max(1, podset.disruption_cost) for podset in instance.podsets) + 1
     terms = [(model.expression(tier), most ** (len(tiers) - i - 1)) for i, tier in enumerate(tiers)]
     model.cp.minimize(weighted(terms))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -64,6 +65,17 @@ def complete_hint(cp: cp_model.CpModel, work: float, *, presolve: bool = True) -
 
 def hint_solution(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
     """Start from a solution that was found before."""
-    cp.clear_hints()  # type: ignore[no-untyped-call]
-    for index, value in enumerate(solver.response_proto.solution):
-        cp.add_hint(cp.get_int_var_from_proto_index(index), value)
+    hint_values(cp, enumerate(solver.response_proto.solution))
+
+
+def hint_values(cp: cp_model.CpModel, values: Iterable[tuple[int, int]]) -> None:
+    """Start from values of variables, given by their index; of others nothing is hinted any more.
+
+    All at once: one by one took as long as the solve that works out what they leave open.
+    """
+    pairs = tuple(values)
+    hint = cp.proto.solution_hint
+    hint.vars.clear()
+    hint.values.clear()
+    hint.vars.extend([index for index, _ in pairs])
+    hint.values.extend([value for _, value in pairs])

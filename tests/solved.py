@@ -13,7 +13,8 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from tests.oracle import Value, best
+from tests import oracle
+from tests.oracle import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,23 @@ def solved(
 ) -> Solved:
     """Solve to the end, from a placement or from the snapshot's own."""
     best = Incumbent(instance, tiers, start or instance.current)
-    bounds: list[int] = []
+    bounds: dict[int, int] = {}
+
+    def closed(tier: int, bound: int, locks: Value) -> None:
+        best.closed(tier, bound, locks)
+        bounds[tier] = bound
+
     infeasible = solve_tiers(
         PlacementModel(instance),
         budget or Budget(Deadline(None), workers=1),
         best,
-        closed=lambda tier, bound, locks: bounds.append(bound),
+        closed=closed,
     )
-    return Solved(None if best.missing else best.placement, tuple(bounds), infeasible)
+    return Solved(
+        None if best.missing else best.placement,
+        tuple(bounds[tier] for tier in sorted(bounds)),
+        infeasible,
+    )
 
 
 def agrees(instance: Instance, said: str) -> Value | None:
@@ -51,7 +61,7 @@ def agrees(instance: Instance, said: str) -> Value | None:
     ``None`` if a required job has no place, of which both must say so.
     """
     tiers = tiers_of(instance)
-    expected, _ = best(instance)
+    expected, _ = oracle.best(instance)
     outcome = solved(instance, tiers)
     assert outcome.infeasible == (expected is None), said
     if expected is not None:

@@ -13,12 +13,17 @@ from ortools.sat.python import cp_model
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import SOLVED, accepted, solver_of
+from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 
 _FEW = 100
 """Most nodes of which presolve breaks the symmetries first, where several threads have them, and of
 which one thread presolves once."""
+_FEW_VALUES = 1_000
+"""Most values of a tier that is minimised together with the one before it."""
+_LARGEST = 2**50
+"""Most that the two weigh together."""
 _GLANCE = 0.75
 """Share of a first look for a tier of who is placed, which others better, too; later tiers have
 all that is left of it."""
@@ -155,7 +160,7 @@ def solve_tiers(
     bool
         Whether there provably is no placement in the model at all.
     """
-    run = _Run(model, budget, incumbent, glance=glance)
+    run = _Run(model, budget, incumbent, closed, glance=glance)
     for i in range(len(incumbent.tiers)):
         refresh()
         # What came from elsewhere may have bettered a tier above, and lost below it: what is known
@@ -184,6 +189,7 @@ class _Run:
         model: PlacementModel,
         budget: Budget,
         incumbent: Incumbent,
+        closed: Callable[[int, int, tuple[int, ...]], None],
         *,
         glance: bool,
     ) -> None:
@@ -192,6 +198,7 @@ class _Run:
         self.tiers = incumbent.tiers
         self.budget = budget
         self.incumbent = incumbent
+        self._closed = closed
         self.work = budget.work
         self.infeasible = False
         self._locks: list[tuple[cp_model.Constraint, int]] = []
@@ -224,7 +231,8 @@ class _Run:
         thread does not look for them (:meth:`_solver`), so that it need not begin in that way.
         """
         tier, cp, best = self.tiers[i], self.model.cp, self.incumbent
-        share = 1.0 if i + 1 == len(self.tiers) else 0.5
+        weight, below = self._aim(i)
+        share = 1.0 if i + (1 if weight == 1 else 2) == len(self.tiers) else 0.5
         if self._glance:
             share = _GLANCE if tier.metric in OF_WHO_IS_PLACED else 1.0
         many = self.budget.threads > 1 and len(self.model.instance.nodes) > _FEW
@@ -233,13 +241,11 @@ class _Run:
         for k, (keep, part) in enumerate(reversed(parts) if many else parts):
             if part <= 0 or (k and self.spent()):
                 break
-            expression = self.model.expression(tier)
-            cp.minimize(expression)
             if not best.missing:
                 self.model.hint(best.placement, presolve=not self.budget.plain)
             solver = self._solver(part)
             solver.parameters.keep_symmetry_in_presolve = keep
-            told = _EachSolution(self.model, best, floor)
+            told = _EachSolution(self.model, best, weight * floor + below)
             status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
             if self.work is not None:
                 self.work -= solver.response_proto.deterministic_time
@@ -251,10 +257,37 @@ class _Run:
             if status in SOLVED:
                 # What a search ends with can be worse than what it was given.
                 best.offer(self.model.extract(solver.value), legal=True)
-            floor = max(floor, round_up(solver.best_objective_bound))
+            bound = round_up(solver.best_objective_bound)
+            floor = max(floor, bound // weight)
             if not best.missing and best.values[i] <= floor:
+                if bound > weight * floor:
+                    self._closed(i + 1, bound - weight * floor, best.values[: i + 1])
                 break
         return floor
+
+    def _aim(self, i: int) -> tuple[int, int]:
+        """Minimise a tier, and with it the next if that is open, too, and has few values.
+
+        Presolve, and the linear program at the root, are most of what such a tier takes: so it is
+        done once for two. What is proved of a weighted sum is proved of its parts, as long as the
+        first weighs more than all of the second (Sherali and Soyster 1983, J. Optim. Theory Appl.
+        39).
+
+        Returns
+        -------
+        tuple
+            What the tier weighs, and a bound on the next; 1 and 0 if that is left for later.
+        """
+        tiers, cp, best = self.tiers, self.model.cp, self.incumbent
+        first = self.model.expression(tiers[i])
+        if i + 1 < len(tiers) and not best.missing and best.values[i + 1] > best.floor(i + 1):
+            second = self.model.expression(tiers[i + 1])
+            weight = 1 + _most(cp, second)
+            if weight <= _FEW_VALUES and weight * (1 + _most(cp, first)) <= _LARGEST:
+                cp.minimize(weighted([(first, weight), (second, 1)]))
+                return weight, best.floor(i + 1)
+        cp.minimize(first)
+        return 1, 0
 
     def _solver(self, share: float) -> cp_model.CpSolver:
         seconds = None if self.work is not None else self.budget.deadline.remaining() * share
@@ -284,6 +317,17 @@ class _Run:
 def _append(path: str, line: str) -> None:
     with open(path, "a", encoding="utf-8") as log:
         log.write(f"{line}\n")
+
+
+def _most(cp: cp_model.CpModel, expression: cp_model.LinearExprT) -> int:
+    """Most that an expression can be, by the domains of its variables; it is the objective then."""
+    cp.minimize(expression)
+    objective = cp.proto.objective
+    most = round(objective.offset)
+    for v, factor in zip(objective.vars, objective.coeffs, strict=True):
+        domain = list(cp.proto.variables[v].domain)  # an index below 0 would be that of the first
+        most += max(factor * domain[0], factor * domain[-1])
+    return most
 
 
 def round_up(bound: float) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp import solve
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.cluster import Spot
@@ -20,6 +23,7 @@ from kantopt.verify.rules import check
 from tests.generate import random_instance
 from tests.questions import hard_question, model, question
 from tests.solved import solved
+from tests.verify import world
 
 PODS_FIRST = model({"unplaced": {"unit": "pod"}}, "evictions", "moves")
 
@@ -61,6 +65,32 @@ def test_where_work_is_counted_no_thread_stops_another() -> None:
     assert counted.threads == 1
     assert {"num_workers=1", "linearization_level=2"} <= set(counted.parameters())
     assert Budget(Deadline(None), workers=4).threads == 4
+
+
+@pytest.mark.parametrize(("most", "solves"), [(1_000, 1), (1, 2)])
+def test_two_tiers_that_are_open_are_minimised_in_one_solve_if_the_second_has_few_values(
+    monkeypatch: pytest.MonkeyPatch, most: int, solves: int
+) -> None:
+    """The gang is over two racks, and somebody has moved for nothing."""
+    nodes = [world.node(f"{rack}{k}", cpu=8, rack=f"x/{rack}") for rack in "ab" for k in range(2)]
+    close = world.pods(count=2, cpu=4, topologyRequest={"preferred": "rack"})
+    jobs = [world.job("gang", close), world.job("runs", world.pods(cpu=1, on=["a0"]))]
+    instance = world.question(nodes, jobs, objectives=["moves", "domains_crossed"])
+    start = world.placed(instance, gang=["a0", "b0"], runs=["b1"])
+    asked: list[cp_model.CpModel] = []
+
+    class Counted(cp_model.CpSolver):
+        def solve(self, cp: cp_model.CpModel, told: Any = None) -> Any:
+            asked.append(cp)
+            return super().solve(cp, told)
+
+    monkeypatch.setattr(solve, "solver_of", lambda *_, **__: Counted())
+    monkeypatch.setattr(solve, "_FEW_VALUES", most)
+    outcome = solved(instance, tiers_of(instance), start)
+    assert outcome.bounds == (0, 0)
+    assert outcome.placement is not None
+    assert measure(instance, outcome.placement, tiers_of(instance)) == (0, 0)
+    assert len(asked) == solves
 
 
 class _Deaf(Incumbent):

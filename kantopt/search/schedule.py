@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from time import sleep
 from typing import TYPE_CHECKING
 
 from kantopt.clock import elapsed
@@ -228,7 +229,8 @@ FIRST = (
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
-    Turn(DISRUPTION_COLUMNS, 0.25, hinders=_before_disruption),
+    # The planner is about to have a plan that places more; what comes next is long to write down.
+    Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=_before_disruption),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )
 """In the solver's process, once."""
@@ -246,6 +248,8 @@ AT_LAST = Turn(PROXIMITY)
 """There as well, in the time that is kept for it: what comes nearer is lost with the next plan."""
 IDLE = 0.01
 """Seconds that a round takes in which nothing was done."""
+_GLIMPSE = 0.005
+"""Seconds between two looks for a better plan while there is nothing else to do."""
 
 
 def techniques() -> tuple[Technique, ...]:
@@ -294,6 +298,8 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
         return ended
     for turn in _turns(desk):
         technique = turn.technique
+        if not undivided:
+            _wait(desk, turn.waits)
         if turn.hinders(desk) or not desk.applies(technique):
             continue
         desk.begin(technique)
@@ -311,6 +317,17 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
                 raise
             desk.note(f"a technique failed ({technique.name}): {error!r}")
     return False
+
+
+def _wait(desk: Desk, seconds: float) -> None:
+    """Wait for the planner to place more, unless it is proved who is placed or work is counted."""
+    until = elapsed() + (0.0 if desk.budget.work is not None else seconds)
+    while elapsed() < until and not desk.done():
+        first = _first_open(desk)
+        if first is None or first.metric not in OF_WHO_IS_PLACED:
+            return
+        sleep(_GLIMPSE)
+        desk.refresh()
 
 
 def _until(desk: Desk, turn: Turn) -> Deadline:

@@ -11,6 +11,7 @@ import pytest
 from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.instance import Instance
+from kantopt.search import schedule
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import (
     CP_SAT,
@@ -176,3 +177,27 @@ def test_columns_of_disruption_come_before_the_whole_once_it_is_proved_who_is_pl
     assert not turn.hinders(desk)
     desk.proved(last, desk.incumbent.values[last], desk.incumbent.values[:last], "cp-sat")
     assert turn.hinders(desk)
+
+
+@pytest.mark.parametrize("undivided", [False, True])
+def test_a_better_plan_is_waited_for_before_the_whole_is_written_down(
+    monkeypatch: pytest.MonkeyPatch, undivided: bool
+) -> None:
+    """The planner refines its first plan meanwhile, mostly in less time than that takes."""
+    desk = told_of().desk
+    _, optimum = best(desk.instance)
+    waited: list[float] = []
+
+    def refresh() -> bool:
+        assert optimum is not None
+        return len(waited) == 3 and desk.incumbent.adopt(optimum)
+
+    monkeypatch.setattr(desk, "refresh", refresh)
+    monkeypatch.setattr(schedule, "sleep", waited.append)
+    monkeypatch.setattr(
+        schedule, "FIRST", tuple(t for t in FIRST if t.technique is DISRUPTION_COLUMNS)
+    )
+    monkeypatch.setattr(schedule, "IN_TURN", ())
+    search(desk, undivided=undivided)
+    # Whoever searches a part has no news: it would wait as many times as there are parts.
+    assert len(waited) == (0 if undivided else 3)

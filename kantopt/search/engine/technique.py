@@ -62,6 +62,8 @@ class Turn:
     """Of its time, what may pass without a better plan before others have the rest."""
     glance: bool = False
     """Whether it is a first look, which ends where others may be quicker."""
+    waits: float = 0.0
+    """Seconds to wait before it for a plan that places more, where some are left out."""
     hinders: Callable[[Desk], str] = _always
     """Says why it does not run in this place, though it applies."""
 

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from ortools.sat.python import cp_model
 
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import SOLVED, Effort, accepted, hint_values, solver_of
+from kantopt.cp.solver import LARGEST, SOLVED, Effort, accepted, hint_values, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 
 DETOUR = 40
 """By how much tiers of the objective may be worse for the sake of those above them."""
-_LARGEST = 2**50
-"""Largest weighted sum; tiers that do not fit below it are left out."""
 
 
 def descend(
@@ -60,7 +58,7 @@ def descend(
     chosen: list[tuple[int, int]] = []
     for i in open_tiers:
         width = values[i] - floors[i] + (DETOUR if chosen else 0) + 1
-        if product * width > _LARGEST:
+        if product * width > LARGEST:
             break
         product *= width
         chosen.append((i, width))

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import SOLVED, accepted, solver_of
+from kantopt.cp.solver import LARGEST, SOLVED, accepted, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
@@ -22,8 +22,6 @@ _FEW = 100
 which one thread presolves once."""
 _FEW_VALUES = 1_000
 """Most values of a tier that is minimised together with the one before it."""
-_LARGEST = 2**50
-"""Most that the two weigh together."""
 _GLANCE = 0.75
 """Share of a first look for a tier of who is placed, which others better, too; later tiers have
 all that is left of it."""
@@ -283,7 +281,7 @@ class _Run:
         if i + 1 < len(tiers) and not best.missing and best.values[i + 1] > best.floor(i + 1):
             second = self.model.expression(tiers[i + 1])
             weight = 1 + _most(cp, second)
-            if weight <= _FEW_VALUES and weight * (1 + _most(cp, first)) <= _LARGEST:
+            if weight <= _FEW_VALUES and weight * (1 + _most(cp, first)) <= LARGEST:
                 cp.minimize(weighted([(first, weight), (second, 1)]))
                 return weight, best.floor(i + 1)
         cp.minimize(first)

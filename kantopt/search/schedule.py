@@ -7,7 +7,7 @@ technique needs before it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from time import sleep
@@ -22,7 +22,7 @@ from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
-    from kantopt.problem.tiers import Tier
+    from kantopt.schema.model import Metric
     from kantopt.search.engine.desk import Desk
 
 FEW_NODES, MOST_NODES = 64, 2_000
@@ -64,11 +64,11 @@ def _no_gangs(desk: Desk) -> str:
     return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
 
 
-def _first_open(desk: Desk) -> Tier | None:
-    """Return the first tier that is not proved."""
-    best = desk.incumbent
-    tiers = enumerate(desk.tiers)
-    return next((tier for i, tier in tiers if best.floor(i) < best.values[i]), None)
+def _first_open(desk: Desk, metrics: Collection[Metric]) -> bool:
+    """Whether the first tier that is not proved is of one of these metrics."""
+    best, tiers = desk.incumbent, enumerate(desk.tiers)
+    first = next((tier for i, tier in tiers if best.floor(i) < best.values[i]), None)
+    return first is not None and first.metric in metrics
 
 
 def _after_domains(desk: Desk) -> str:
@@ -78,10 +78,14 @@ def _after_domains(desk: Desk) -> str:
     """
     if not FEW_NODES < len(desk.instance.nodes) <= MOST_NODES:
         return "too few nodes, or too many"
-    first = _first_open(desk)
-    if first is None or first.metric not in OF_WHO_IS_PLACED:
+    if not _first_open(desk, OF_WHO_IS_PLACED):
         return "it is proved who is placed"
-    return _no_gangs(desk)
+    return "counts of domains come true" if desk.come_true else _no_gangs(desk)
+
+
+def _nothing_between(desk: Desk) -> str:
+    """Say why nobody looks first what comes of counts of domains: they come next anyway."""
+    return _no_glance(desk) and _after_domains(desk)
 
 
 def _no_glance(desk: Desk) -> str:
@@ -99,9 +103,8 @@ def _no_glance(desk: Desk) -> str:
 def _close_enough(desk: Desk) -> str:
     from kantopt.search.techniques.squeaky_wheel import spread_tiers
 
-    if not any(
-        desk.incumbent.values[i] > desk.incumbent.floor(i) for i in spread_tiers(desk.tiers)
-    ):
+    best = desk.incumbent
+    if all(best.values[i] <= best.floor(i) for i in spread_tiers(desk.tiers)):
         return "nothing is known to be spread"
     return _nothing_new(SQUEAKY_WHEEL.name)(desk)
 
@@ -125,10 +128,7 @@ def _before_disruption(desk: Desk) -> str:
     """Say why columns of disruption have no turn before the whole question has one."""
     from kantopt.search.columns.program import DISRUPTION
 
-    first = _first_open(desk)
-    return (
-        "" if first is not None and first.metric in DISRUPTION else "something else is open first"
-    )
+    return "" if _first_open(desk, DISRUPTION) else "something else is open first"
 
 
 # -- the techniques
@@ -217,7 +217,7 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
-    Turn(DOMAINS, 0.2, glance=True, hinders=_no_glance),
+    Turn(DOMAINS, 0.2, glance=True, hinders=_nothing_between),
     Turn(CP_SAT, glance=True, hinders=_no_glance),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=_after_domains),
     Turn(DOMAINS, 0.7),
@@ -322,10 +322,7 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
 def _wait(desk: Desk, seconds: float) -> None:
     """Wait for the planner to place more, unless it is proved who is placed or work is counted."""
     until = elapsed() + (0.0 if desk.budget.work is not None else seconds)
-    while elapsed() < until and not desk.done():
-        first = _first_open(desk)
-        if first is None or first.metric not in OF_WHO_IS_PLACED:
-            return
+    while elapsed() < until and not desk.done() and _first_open(desk, OF_WHO_IS_PLACED):
         sleep(_GLIMPSE)
         desk.refresh()
 

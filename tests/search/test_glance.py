@@ -16,6 +16,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.engine.technique import Turn
 from kantopt.search.schedule import FIRST
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.domains import divided
@@ -88,13 +89,47 @@ def test_a_first_look_writes_no_domains_down(glance: bool, monkeypatch: pytest.M
     )
 
 
+@pytest.mark.parametrize("true", [True, False])
+def test_a_first_look_ends_where_counts_do_not_come_true(
+    true: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs wait in a tier each: others are not asked about where one finds no place."""
+    asked: list[int] = []
+    aim = Towards._towards
+
+    def note(self: Towards, i: int, *how: Any, **more: Any) -> None:
+        asked.append(i)
+        aim(self, i, *how, **more)
+
+    monkeypatch.setattr(Towards, "_towards", note)
+    monkeypatch.setattr("kantopt.cp.relaxed.towards.IN_VAIN", 9)
+    if not true:
+        monkeypatch.setattr("kantopt.search.techniques.domains.realise", lambda *_: None)
+    waits = [job(f"w{i}", pods(count=3, cpu=4), priority=i) for i in range(3)]
+    for each in waits:
+        each["topologyRequest"] = {"preferred": "rack"}
+    racks = [node(f"n{i}", cpu=4, rack=f"b/{i // 4}") for i in range(8)]
+    tiers = [{"unplaced": {"unit": "pod", "by": "priority"}}, "moves"]
+    desk = Told(question(racks, waits, objectives=tiers)).desk
+    desk.glance = True
+    divided(desk, desk.budget.deadline)
+    assert desk.come_true is true
+    assert desk.incumbent.values[:3] == ((0, 0, 3) if true else (3, 3, 3))
+    assert true or set(asked) == {0}
+
+
 def test_a_first_look_is_for_gangs_and_for_what_can_be_written_down_in_time() -> None:
     looks = [turn for turn in FIRST if turn.glance]
     assert [turn.technique.name for turn in looks] == ["domains", "cp-sat"]
 
-    def why_not(instance: Instance, seconds: float) -> set[str]:
-        return {turn.hinders(Told(instance, seconds=seconds).desk) for turn in looks}
+    domains, whole = looks
 
-    assert why_not(full(8), 20.0) == {""}
-    assert why_not(full(40), 0.2) == {"too large for the time that there is"}
-    assert all("no gangs wait" in why for why in why_not(full(8, gang=False), 20.0))
+    def why_not(turn: Turn, instance: Instance, seconds: float) -> str:
+        return turn.hinders(Told(instance, seconds=seconds).desk)
+
+    assert why_not(whole, full(8), 20.0) == why_not(domains, full(8), 20.0) == ""
+    late = "too large for the time that there is"
+    assert why_not(whole, full(40), 0.05) == late
+    assert "no gangs wait" in why_not(whole, full(8, gang=False), 20.0)
+    assert "too few nodes" in why_not(domains, full(40), 0.05)  # counts of domains come next
+    assert why_not(domains, full(80), 0.05) == ""  # a few nodes would be planned anew first

@@ -135,6 +135,9 @@ def test_a_few_nodes_come_before_counts_of_domains_while_it_is_open_who_is_place
     assert "no gangs wait" in hinders(told(FEW_NODES + 1, alone).desk)
     assert "too few nodes" in hinders(told(FEW_NODES, gang).desk)
     assert "too many" in hinders(told(MOST_NODES + 1, gang).desk)
+    homogeneous = told(FEW_NODES + 1, gang)
+    homogeneous.desk.come_true = True
+    assert hinders(homogeneous.desk) == "counts of domains come true"
     settled = told(FEW_NODES + 1, gang)
     search(settled.desk)
     assert hinders(settled.desk) == "it is proved who is placed"

@@ -98,6 +98,8 @@ class Towards:
         self._hear, self._renew, self._renewed = hear, renew, renewed
         self._in_vain = 0
         """Times in a row that nothing came of what was aimed at."""
+        self._come_true = True
+        """Whether plans came of all counts so far, as good as these were."""
         self._build()
 
     def _build(self) -> None:
@@ -139,21 +141,22 @@ class Towards:
     @property
     def _divided(self) -> tuple[DomainRelaxation, DomainRelaxation]:
         """The relaxation and the last guide, of which the domains are apart."""
-        relaxation = self._relaxation
-        guide = self._guides[-1]
+        relaxation, guide = self._relaxation, self._guides[-1]
         assert isinstance(relaxation, DomainRelaxation)
         assert isinstance(guide, DomainRelaxation)
         return relaxation, guide
 
-    def run(self, *, glance: bool = False) -> None:
+    def run(self, *, glance: bool = False) -> bool:
         """Work through the tiers, the first ones first.
 
         A plan may be found that is better above and worse below than where the models are locked
         already. What they say does not hold for it: they are built anew. At a ``glance`` only what
-        is quick is asked: who might be placed, by the guide without domains.
+        is quick is asked: who might be placed, by the guide without domains, until something of it
+        does not come true. Returns whether plans as good as them came of all counts.
         """
         while not self._work_through(glance):
             self._build()
+        return self._come_true
 
     def _work_through(self, glance: bool) -> bool:
         """Go on until the end, or until the locks do not hold any more; say which."""
@@ -162,8 +165,9 @@ class Towards:
                 return False
             if tier.metric in LATER and (glance or not self._apart):
                 return True
-            if self._open(i):
-                self._renew_bounds(i)
+            if self._open(i) and self._best().values[:i] != self._renewed[:i]:
+                self._renewed = self._best().values
+                self._renew()
             if tier.metric not in LATER:
                 self._search(i, self._guides[0])
             if self._open(i):
@@ -171,6 +175,8 @@ class Towards:
                     self._look_closer(i)
                 if self._in_vain >= IN_VAIN and tier.metric not in LATER and self._open(i):
                     return True
+            if glance and not self._come_true:
+                return True
             self._lock(i + 1)
         return True
 
@@ -229,12 +235,6 @@ class Towards:
         self._hear()  # here alone: a bound holds for plans as good as when its proof began
         wanting = self._known(i) < self._best().values[i]
         return wanting and self._locks_hold() and not self._budget.deadline.over()
-
-    def _renew_bounds(self, i: int) -> None:
-        values = self._best().values
-        if values[:i] != self._renewed[:i]:
-            self._renewed = values
-            self._renew()
 
     def _solver(self, i: int, share: float) -> cp_model.CpSolver:
         """Return a solver with a share of the time that is left: less where little is to gain."""
@@ -312,10 +312,8 @@ class Towards:
         cp = guide.cp.clone()
         way.settled.apply(guide, cp)
         for close, its in zip(way.close, parts, strict=True):
-            if loosely:
-                close.aim_loosely(guide, cp, its)
-            else:
-                close.aim(guide, cp, its)
+            aim = close.aim_loosely if loosely else close.aim
+            aim(guide, cp, its)
         cp.minimize(disruption(guide))
         solver = self._solver(i, AIM if loosely else CALM)
         if solver.solve(cp) in SOLVED:
@@ -360,23 +358,25 @@ class Towards:
         cp.minimize(expr)
         solver, in_vain = self._solver(i, AIM), self._in_vain
         self._in_vain += self._tiers[i].metric not in LATER
-        if solver.solve(cp) not in SOLVED:
+        solved = solver.solve(cp) in SOLVED
+        self._come_true &= solved
+        if not solved:
             return
-        if round(solver.objective_value) >= value:
+        aimed_at = round(solver.objective_value)
+        if aimed_at >= value:
             self._in_vain = in_vain
             return
-        cp.add(expr <= round(solver.objective_value))
+        cp.add(expr <= aimed_at)
         hint_solution(cp, solver)
         harm = disruption(guide)
         cp.minimize(harm)
         again = self._solver(i, CALM)
-        taken = False
-        if again.solve(cp) in SOLVED:
-            taken = self._take(guide, again)
-        elif solver.value(harm) <= disruption_of(guide, self._best().placement):
-            taken = self._take(guide, solver)  # else pods would go by the thousand that need not
-        if taken:
+        calm = again.solve(cp) in SOLVED
+        # Else pods would go by the thousand that need not.
+        taken = calm or solver.value(harm) <= disruption_of(guide, self._best().placement)
+        if taken and self._take(guide, again if calm else solver):
             self._in_vain = 0
+        self._come_true &= self._best().values[i] <= aimed_at
 
     def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
         best = self._best().placement

@@ -68,6 +68,8 @@ class Desk:
         """Of the time of the turn that it is, what may pass without a better plan."""
         self.glance = False
         """Whether the turn is a first look, which ends where others may be quicker."""
+        self.come_true = False
+        """Whether plans came of all counts of domains at a first look, as good as these were."""
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         self._why_not: dict[str, str] = {}

@@ -15,7 +15,7 @@ from kantopt.verify.step import Step
 
 LARGEST = 500_000
 """Most counts in a model; beyond, building it alone would eat the time and the memory."""
-SMALL, PACE = 20_000, 2_500
+SMALL, PACE = 20_000, 5_000
 """Most counts for a first look at the whole, and most for each second that it has."""
 _LARGE = "too large for one exact model, only parts of it were searched exactly"
 

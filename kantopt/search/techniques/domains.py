@@ -59,4 +59,5 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         renew=lambda: relax(desk, desk.budget.deadline),
         renewed=desk.looked_at.get(UNTIL_OPEN, ()),
     )
-    towards.run(glance=desk.glance)
+    come_true = towards.run(glance=desk.glance)
+    desk.come_true = desk.glance and come_true

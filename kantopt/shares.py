@@ -47,9 +47,6 @@ REGROUP, REGROUP_BESIDE = 0.5, 0.25
 """For bringing gangs together where no exact search follows; and beside one, before chains."""
 CHAINS_BEFORE = 1 / 3
 """For moves of single pods, where there is no processor for them beside the exact search."""
-RESTS, LONGEST_REST = 2.0, 0.05
-"""How much longer than they work chains rest for CP-SAT where processors are short; and seconds of
-a rest at most."""
 TASK, WRITING_A_PODSET = 1 / 10, 4e-5
 """For writing out the task of an exact search before the first plan is refined, at most; and
 seconds of that for each pod set."""

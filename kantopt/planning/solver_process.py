@@ -106,7 +106,7 @@ class SolverProcess:
         self._start()
         self._incumbent: Incumbent
         self._task: SearchTask
-        self.by: str
+        self._by: str
         """The technique at work."""
         self._looked = 0.0
         self._began: float | None = None
@@ -161,7 +161,7 @@ class SolverProcess:
         """
         from kantopt.search.schedule import CP_SAT
 
-        self._task, self._incumbent, self.by = task, incumbent, CP_SAT.name
+        self._task, self._incumbent, self._by = task, incumbent, CP_SAT.name
         self._began, self._done = elapsed(), None
         self.open, self.ended, self.infeasible, self.warnings = True, False, False, []
         self._outbox.begin(task)
@@ -231,15 +231,15 @@ class SolverProcess:
         match message:
             case Found(podsets):
                 self._taking = True
-                self._incumbent.offer(Placement(podsets), self.by)
+                self._incumbent.offer(Placement(podsets), self._by)
                 self._taking = False
                 if self._incumbent.fault is not None:
                     text = f"a placement of the solver was refused: {self._incumbent.fault}"
                     self.warnings.append(text)
             case Bound():
-                self._incumbent.prove(message, self.by)
+                self._incumbent.prove(message, self._by)
             case Begun(technique):
-                self.by = technique
+                self._by = technique
                 self._incumbent.tally.began(technique)
             case LeftOut(technique, why):
                 self._incumbent.tally.left_out(technique, why)

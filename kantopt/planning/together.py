@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import sleep
 from typing import TYPE_CHECKING
 
 from kantopt import shares
@@ -18,7 +16,7 @@ from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
-from kantopt.search.schedule import BESIDE, CP_SAT, REPAIR
+from kantopt.search.schedule import BESIDE, REPAIR
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -178,8 +176,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     Beside the exact search this goes on until the time is up, until that has shown that what is
     required has no place, or until it is next how far gangs are spread, in which chains have no
-    say; else until it has long been in vain. So it does where processors are short, and leaves
-    them to the exact search before that, too.
+    say; else until it has long been in vain. So it does beside an exact search that waits for a
+    processor, which then has this one's.
     """
     incumbent = run.incumbent
     technique = _mover(incumbent)
@@ -197,8 +195,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
-    starved = own_use().starved
-    goes_on = process is not None and (technique is REPAIR or not starved)
+    goes_on = process is not None and (technique is REPAIR or not own_use().starved)
     try:
         best = Incumbent(
             incumbent.searched,
@@ -208,27 +205,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             enough=lambda _: process is not None and (process.infeasible or spread_is_next(run)),
             known=incumbent.known,
         )
-        look = process.look if process is not None else lambda: None
-        news = resting(process) if process is not None and starved else look
+        news = process.look if process is not None else lambda: None
         improve(best, deadline, run.options.seed, patience=None if goes_on else patience, news=news)
     except Exception as error:  # a fault of the search must not cost the plan that is there
         run.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
     run.cut = run.cut or deadline.cuts()
-
-
-def resting(process: SolverProcess) -> Callable[[], Placement | None]:
-    """Make looks at an exact search that leave it the processor for longer than the others have it.
-
-    Where processors are short and CP-SAT is at work on the whole, what it proves is worth more than
-    what chains find meanwhile: it has begun, and does not hear of that before it is through.
-    """
-    began = elapsed()
-
-    def look() -> Placement | None:
-        nonlocal began
-        if process.by == CP_SAT.name:
-            sleep(min(shares.RESTS * (elapsed() - began), shares.LONGEST_REST))
-        began = elapsed()
-        return process.look()
-
-    return look

@@ -49,8 +49,8 @@ def main() -> None:
         print(f"\n$ {name}", *arguments, flush=True)
         environment.run([python, "-m", name, *arguments])
 
-    # Twice the cores of a small machine: many tests wait for clocks, daemons and processes.
-    tests = ("-n", "4", "--dist", "worksteal")
+    # One more than the cores of a small machine: many tests wait for clocks, daemons and processes.
+    tests = ("-n", "3", "--dist", "worksteal")
     if arguments:
         system.join()
         coverage = ("--cov", f"--cov-fail-under={COVERAGE}")

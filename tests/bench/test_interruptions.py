@@ -29,6 +29,7 @@ from scripts.bench.interruptions import (
 from scripts.bench.measure import read_plan
 from scripts.bench.row import to_cells
 from scripts.bench.table import append_line, begin_lines
+from tests.campaign import some
 
 TRIAL = Trial(
     number=3,
@@ -56,7 +57,7 @@ def small(number: int, **changes: Any) -> Drawn:
     return replace(draw(number), limit_seconds=2.0, **changes)
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", some(range(48)))
 def test_a_run_that_is_interrupted_leaves_a_plan_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

@@ -28,7 +28,7 @@ from tests.fuzz.world import Job, Place, World
 
 def test_no_state_of_any_order_breaks_a_rule() -> None:
     """The campaign is ``python scripts/fuzz.py --full``."""
-    tally, seeds = Tally(), some(range(200))
+    tally, seeds = Tally(), some(range(400))
     for seed in seeds:
         outcome = trial(seed)
         tally.add(outcome)

@@ -244,8 +244,8 @@ def test_a_queue_takes_back_at_once_while_the_planner_places_everybody_else() ->
 
 
 def test_every_state_is_legal_where_jobs_evict_others_beside_the_planner() -> None:
-    evictions = cycles = 0
-    for seed in range(24):
+    evictions, cycles, seeds = 0, 0, some(range(96))
+    for seed in seeds:
         cluster, _ = drawn(seed)
         planner = {"model": "packing", "timeLimit": "1s", "period": "60s"}
         queueing = {"reclaim": True, "preemption": True}
@@ -254,8 +254,8 @@ def test_every_state_is_legal_where_jobs_evict_others_beside_the_planner() -> No
         history = simulator.run()
         evictions += len(getattr(simulator, "pairs", []))
         cycles += len(history.plans)
-    assert evictions > 5
-    assert cycles > 24
+    assert evictions > len(seeds) / 5
+    assert cycles > len(seeds)
 
 
 def test_who_passed_goes_if_the_reserved_job_can_start_without_him() -> None:
@@ -306,7 +306,7 @@ def test_of_those_who_passed_the_least_important_goes_first(
 
 def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
     evictions = 0
-    for seed in some(range(120)):
+    for seed in some(range(240)):
         cluster, _ = drawn(seed)
         rng = random.Random(seed)
         backfill = rng.choice(("none", "best-effort", "easy", "conservative"))

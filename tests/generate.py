@@ -12,6 +12,7 @@ import random
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -285,8 +286,9 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
             return documents
 
 
+@lru_cache(500)
 def random_instance(seed: int) -> Instance:
-    """Tiny question with every rule on; the same for the same seed."""
+    """Tiny question with every rule on; the same for the same seed, for all tests."""
     snapshot, jobs, model = random_documents(seed)
     return build_instance(snapshot, jobs.jobs, with_last_plan(seed, snapshot, jobs, model))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
+from weakref import WeakKeyDictionary
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -21,6 +22,7 @@ from kantopt.verify.rules import CHECKS
 from kantopt.verify.step import Loads, Step
 
 Value = tuple[int, ...]
+Best = tuple[Value, Placement] | tuple[None, None]
 
 ONE_JOB_RULES = (
     Rule.ELIGIBILITY,
@@ -128,9 +130,11 @@ def _sums(tiers: Sequence[Tier]) -> Sequence[Tier]:
     return tiers[: first.index(False)] if False in first else tiers
 
 
-def best(
-    instance: Instance, below: Value | None = None, ways: Ways | None = None
-) -> tuple[Value, Placement] | tuple[None, None]:
+_KNOWN = WeakKeyDictionary[Instance, Best]()
+"""What is known of questions that several tests ask."""
+
+
+def best(instance: Instance, below: Value | None = None, ways: Ways | None = None) -> Best:
     """Return the least value of all legal placements and one placement that has it.
 
     Parameters
@@ -147,11 +151,16 @@ def best(
     value, placement
         ``None, None`` if no placement is legal (and below the limit).
     """
+    if below is None and instance in _KNOWN:
+        return _KNOWN[instance]
     search = _Search(instance, below, ways_of(instance) if ways is None else ways)
     search.descend(0, search.base)
-    if search.value is None or search.placement is None:
-        return None, None
-    return search.value, search.placement
+    found: Best = None, None
+    if search.value is not None and search.placement is not None:
+        found = search.value, search.placement
+    if below is None:
+        _KNOWN[instance] = found
+    return found
 
 
 class _Search:

@@ -25,7 +25,6 @@ from kantopt.schema.actions import actions_of
 from kantopt.schema.model import Rule
 from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
-from tests.campaign import some
 from tests.generate import random_documents
 from tests.planning.changed_clusters import (
     GPU,
@@ -42,7 +41,7 @@ from tests.planning.changed_clusters import (
 
 PLACE = model([{"unplaced": {"unit": "gpu"}}, "evictions", "moves"])
 TIDY = model(["fragmented_nodes", "moves"])
-SEEDS = some(range(144))
+SEEDS = range(36)
 CHANGES = 5
 MOST_STEPS = 8
 """Plans up to this long are also cut by trying all that could be left."""
@@ -146,7 +145,7 @@ def test_what_is_left_is_legal_on_the_changed_cluster_and_nothing_is_lost() -> N
         counts["cut, some left"] += bool(left and cut)
         counts["done"] += bool(rest.done)
         counts.update({step.rule for step in rest.cut})
-    assert counts["cut, some left"] >= 2.8 * len(SEEDS)
+    assert counts["cut, some left"] >= 100
     for cause in ("gone", "replaced", "elsewhere", "after", "capacity", "eligibility", "gang"):
         assert counts[cause], cause
     assert counts["done"]
@@ -160,7 +159,7 @@ def test_nothing_longer_is_legal() -> None:
             needless = sum(step.rule == "needless" for step in rest.cut)
             assert len(steps(rest.plan)) + needless == longest(today, plan), (seed, number)
             compared += bool(rest.cut)
-    assert compared >= len(SEEDS) / 2.4
+    assert compared >= 15
 
 
 def test_a_plan_for_the_very_same_snapshot_stays_as_it_is() -> None:

@@ -15,10 +15,10 @@ from kantopt.simulate.simulator import Simulator
 from tests.campaign import some
 from tests.simulate.worlds import drawn, policy
 
-BLOCKS = some(range(16))
-EACH = 12
-PLANNED = some(range(8))
-FEW = 5
+BLOCKS = some(range(8))
+EACH = 25
+PLANNED = some(range(4))
+FEW = 10
 """Of simulations that plan, which takes its time."""
 
 

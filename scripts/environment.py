@@ -37,8 +37,9 @@ def make(name: str, *requirements: str) -> Path:
     if not (programs / "python").exists() and not (programs / "python.exe").exists():
         print(f"making an environment in {name}", file=sys.stderr, flush=True)
         venv.create(folder, with_pip=True)
-        # Those that come with older Pythons take twice as long for all that follows.
-        run([*pip, "pip>=25"])
+        # Those that come with older Pythons take twice as long for all that follows, but do it.
+        if subprocess.run([*pip, "pip>=25"], cwd=ROOT, check=False).returncode:
+            print("no newer pip: the one that is there goes on", file=sys.stderr, flush=True)
     print("installing", *requirements, file=sys.stderr, flush=True)
     run([*pip, *requirements])
     return programs

@@ -47,6 +47,9 @@ REGROUP, REGROUP_BESIDE = 0.5, 0.25
 """For bringing gangs together where no exact search follows; and beside one, before chains."""
 CHAINS_BEFORE = 1 / 3
 """For moves of single pods, where there is no processor for them beside the exact search."""
+RESTING = 0.8
+"""For CP-SAT alone with the whole question on a machine where it waits for a processor, before
+moves of single pods go on."""
 TASK, WRITING_A_PODSET = 1 / 10, 4e-5
 """For writing out the task of an exact search before the first plan is refined, at most; and
 seconds of that for each pod set."""

@@ -10,6 +10,7 @@ Tests that drive a program which is not there are skipped and say so.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from threading import Thread
@@ -41,7 +42,9 @@ def main() -> None:
     # Packages of Debian and of Python know nothing of each other: the ones beside the others.
     system = Thread(target=environment.system_packages, args=(driven,))
     system.start()
-    # Most of what is installed is never loaded: what is compiles itself, once for all processes.
+    # Most of what is installed is never loaded: what is compiles itself, once for all processes,
+    # which containers like to forbid.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     wanted = ("--no-compile", "--editable", ".[dev]")
     python = str(environment.make(".venv-dev", *wanted) / "python")
 

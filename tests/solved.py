@@ -33,6 +33,8 @@ def solved(
     tiers: tuple[Tier, ...],
     start: Placement | None = None,
     budget: Budget | None = None,
+    *,
+    lazy: bool = False,
 ) -> Solved:
     """Solve to the end, from a placement or from the snapshot's own."""
     best = Incumbent(instance, tiers, start or instance.current)
@@ -43,7 +45,7 @@ def solved(
         bounds[tier] = bound
 
     infeasible = solve_tiers(
-        PlacementModel(instance),
+        PlacementModel(instance, lazy=lazy),
         budget or Budget(Deadline(None), workers=1),
         best,
         closed=closed,
@@ -55,14 +57,14 @@ def solved(
     )
 
 
-def agrees(instance: Instance, said: str) -> Value | None:
+def agrees(instance: Instance, said: str, *, lazy: bool = False) -> Value | None:
     """Insist that the search finds and proves what brute force finds; return that.
 
     ``None`` if a required job has no place, of which both must say so.
     """
     tiers = tiers_of(instance)
     expected, _ = oracle.best(instance)
-    outcome = solved(instance, tiers)
+    outcome = solved(instance, tiers, lazy=lazy)
     assert outcome.infeasible == (expected is None), said
     if expected is not None:
         assert outcome.placement is not None, said

@@ -42,6 +42,9 @@ class PlacementModel:
         it holds only for plans without moves.
     around
         Leave everything off some nodes as it is in a placement.
+    lazy
+        Whether lazy constraints wait for :meth:`complete`: without them the model is smaller and
+        what is proved in it holds, but a placement in it is legal only if the judge says so.
     """
 
     def __init__(
@@ -52,10 +55,13 @@ class PlacementModel:
         forbidden: Iterable[Placement] = (),
         moves: bool = True,
         around: Around | None = None,
+        lazy: bool = False,
     ) -> None:
         chosen = [rule for rule in Rule if instance.on(rule)] if rules is None else rules
         self.instance = instance
-        self.variables = Variables(instance, frozenset(chosen), moves=moves, around=around)
+        self.variables = Variables(
+            instance, frozenset(chosen), moves=moves, around=around, lazy=lazy
+        )
         for rule in Rule:
             if rule in self.variables.rules:
                 CONSTRAINTS[rule](self.variables)
@@ -67,6 +73,17 @@ class PlacementModel:
     def cp(self) -> CpModel:
         """The model itself."""
         return self.variables.cp
+
+    @property
+    def lazy(self) -> bool:
+        """Whether constraints are left out that may turn out to be needed."""
+        return bool(self.variables.later)
+
+    def complete(self) -> None:
+        """Add the lazy constraints that are not in yet."""
+        later, self.variables.later = self.variables.later, []
+        for add in later:
+            add()
 
     def expression(self, tier: Tier) -> LinearExprT:
         """Return the expression of a tier, made at the first call."""

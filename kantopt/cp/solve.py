@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import LARGEST, SOLVED, accepted, solver_of
+from kantopt.cp.solver import ALONE, LARGEST, SOLVED, accepted, search_alone, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
@@ -28,19 +28,6 @@ all that is left of it."""
 _THREADS = ("max_lp", "default_lp", "core", "no_lp", "quick_restart", "reduced_costs")
 """Searches of CP-SAT in the order in which threads get one: its own begins with ``default_lp``,
 whose linear program has too few of the rows to bound how much is disturbed."""
-
-_ALONE = {
-    "linearization_level": 2,
-    "add_lp_constraints_lazily": False,
-    "use_objective_lb_search": True,
-    "cp_model_probing_level": 0,
-    "symmetry_level": 0,
-    "find_big_linear_overlap": False,
-    "use_sat_inprocessing": False,
-}
-"""How one thread searches: with the whole linear program at once, from the bound up, and without
-looking for what probing finds, for symmetries or for sums that rows share, nor for shorter clauses
-on the way: all that takes longer than it saves. Of few nodes so does a second presolve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +61,7 @@ class Budget:
 
     def parameters(self) -> tuple[str, ...]:
         """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        alone = [f"{name}={str(value).lower()}" for name, value in _ALONE.items()]
+        alone = [f"{name}={str(value).lower()}" for name, value in ALONE.items()]
         alone.append(f"max_presolve_iterations=1 of up to {_FEW} nodes")
         return (
             f"random_seed={self.seed}",
@@ -103,6 +90,10 @@ class Incumbent(Protocol):
     def missing(self) -> int:
         """Required jobs that it leaves out."""
 
+    @property
+    def fault(self) -> object | None:
+        """What was wrong with the placement that was offered last."""
+
     def floor(self, tier: int, /) -> int:
         """Return a bound on a tier for placements that are no worse above it."""
 
@@ -111,19 +102,32 @@ class Incumbent(Protocol):
 
 
 class _EachSolution(cp_model.CpSolverSolutionCallback):
-    """Hands every solution on as a placement, and ends the search at one known to be optimal."""
+    """Hands every solution on as a placement, and ends the search at one known to be optimal.
+
+    So does one that breaks lazy constraints: these are needed.
+    """
 
     def __init__(self, model: PlacementModel, incumbent: Incumbent, floor: int) -> None:
         super().__init__()
         self._model = model
         self._incumbent = incumbent
         self._floor = floor
+        self.broken = False
+        """Whether a solution breaks lazy constraints."""
 
     def on_solution_callback(self) -> None:
         """Take one solution from the solver."""
-        self._incumbent.offer(self._model.extract(self.value), legal=True)
-        if round(self.objective_value) <= self._floor:
+        self.broken = _offer(self._incumbent, self._model, self.value) or self.broken
+        if self.broken or round(self.objective_value) <= self._floor:
             self.stop_search()
+
+
+def _offer(
+    incumbent: Incumbent, model: PlacementModel, value: Callable[[cp_model.IntVar], int]
+) -> bool:
+    """Offer a solution as a placement; say whether lazy constraints forbid it."""
+    incumbent.offer(model.extract(value), legal=not model.lazy)
+    return model.lazy and incumbent.fault is not None
 
 
 def solve_tiers(
@@ -254,13 +258,16 @@ class _Run:
                 break
             if status in SOLVED:
                 # What a search ends with can be worse than what it was given.
-                best.offer(self.model.extract(solver.value), legal=True)
+                told.broken = _offer(best, self.model, solver.value) or told.broken
             bound = round_up(solver.best_objective_bound)
             floor = max(floor, bound // weight)
             if not best.missing and best.values[i] <= floor:
                 if bound > weight * floor:
                     self._closed(i + 1, bound - weight * floor, best.values[: i + 1])
                 break
+            if told.broken:
+                self.model.complete()
+                return floor if self.spent() else self.minimise(i, floor)
         return floor
 
     def _aim(self, i: int) -> tuple[int, int]:
@@ -296,10 +303,7 @@ class _Run:
         # No clock where work is counted: after a pause CP-SAT stops as long before its time as the
         # pause was, and nobody would know. Whoever waits for the search ends it in time.
         if budget.threads == 1:
-            for name, value in _ALONE.items():
-                setattr(parameters, name, value)
-            if len(self.model.instance.nodes) <= _FEW:
-                parameters.max_presolve_iterations = 1
+            search_alone(solver, small=len(self.model.instance.nodes) <= _FEW)
         else:
             parameters.subsolvers.extend(_THREADS)
         if self.budget.plain:

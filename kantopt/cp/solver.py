@@ -13,6 +13,19 @@ LARGEST = 2**50
 NEVER = 86_400.0
 """Seconds that nobody waits, for calls that are limited by work alone."""
 
+ALONE = {
+    "linearization_level": 2,
+    "add_lp_constraints_lazily": False,
+    "use_objective_lb_search": True,
+    "cp_model_probing_level": 0,
+    "symmetry_level": 0,
+    "find_big_linear_overlap": False,
+    "use_sat_inprocessing": False,
+}
+"""How one thread proves: with the whole linear program at once, from the bound up, and without
+looking for what probing finds, for symmetries or for sums that rows share, nor for shorter clauses
+on the way: all that takes longer than it saves. Of small models so does a second presolve."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -41,6 +54,14 @@ def solver_of(
     if work is not None:
         solver.parameters.max_deterministic_time = work
     return solver
+
+
+def search_alone(solver: cp_model.CpSolver, *, small: bool) -> None:
+    """Have one thread search for a proof."""
+    for name, value in ALONE.items():
+        setattr(solver.parameters, name, value)
+    if small:
+        solver.parameters.max_presolve_iterations = 1
 
 
 def accepted(status: object, cp: cp_model.CpModel, name: str) -> object:

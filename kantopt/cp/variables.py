@@ -53,9 +53,13 @@ class Variables:
         *,
         moves: bool = True,
         around: Around | None = None,
+        lazy: bool = False,
     ) -> None:
         self.instance = instance
         self.rules = rules
+        self._lazy = lazy
+        self.later: list[Callable[[], None]] = []
+        """What adds the lazy constraints that are not in yet."""
         self.may = freedom_of(instance, rules)
         self.moves = moves
         self.around = around
@@ -283,6 +287,13 @@ class Variables:
     def about(self, kind: str, *which: int) -> None:
         """Say what the rule's constraints from here on are about."""
         self.subjects.append((len(self.cp.proto.constraints), (kind, *which)))
+
+    def lazily(self, add: Callable[[], None]) -> None:
+        """Add constraints: now, or where the model is lazy once a placement breaks them."""
+        if self._lazy:
+            self.later.append(add)
+        else:
+            add()
 
     # Questions, each asked at most once.
 

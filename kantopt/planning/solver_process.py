@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kantopt.planning.messages import Message, SearchTask
     from kantopt.problem.placement import Placement
     from kantopt.search.engine.incumbent import Incumbent
+    from kantopt.search.engine.technique import Technique
     from kantopt.search.told import Found
 
 # Started before anything else is loaded, so that the solver is when there is a question: what this
@@ -107,7 +108,7 @@ class SolverProcess:
         self._incumbent: Incumbent
         self._task: SearchTask
         self._by: str
-        """The technique at work."""
+        """The technique at work; none before it has said so."""
         self._looked = 0.0
         self._began: float | None = None
         self._done: float | None = None
@@ -159,9 +160,7 @@ class SolverProcess:
         incumbent
             Takes every placement that the search sends, once judged, and every bound.
         """
-        from kantopt.search.schedule import CP_SAT
-
-        self._task, self._incumbent, self._by = task, incumbent, CP_SAT.name
+        self._task, self._incumbent, self._by = task, incumbent, ""
         self._began, self._done = elapsed(), None
         self.open, self.ended, self.infeasible, self.warnings = True, False, False, []
         self._outbox.begin(task)
@@ -201,6 +200,23 @@ class SolverProcess:
                 return
             if until == "news" and self._incumbent.best is not before:
                 return
+
+    def at_work(self, technique: Technique) -> bool:
+        """Whether a technique has its turn."""
+        return self.open and self._by == technique.name
+
+    def rest_beside(self, technique: Technique, deadline: Deadline) -> None:
+        """Take what comes while a technique is at work, and leave it the processor.
+
+        Ends when there is a better incumbent, or the time is up.
+        """
+        before = self._incumbent.best
+        while self.at_work(technique) and self._incumbent.best is before:
+            if deadline.over():
+                return
+            message = self.message(min(_SHORT, deadline.remaining()))
+            if message is not None:
+                self._take(message)
 
     def message(self, seconds: float) -> Message | None:
         """Return what the search has sent, waiting for it for a while; ``None`` if nothing came.

@@ -16,7 +16,7 @@ from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
-from kantopt.search.schedule import BESIDE, REPAIR
+from kantopt.search.schedule import BESIDE, CP_SAT, REPAIR
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -177,7 +177,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
     Beside the exact search this goes on until the time is up, until that has shown that what is
     required has no place, or until it is next how far gangs are spread, in which chains have no
     say; else until it has long been in vain. So it does beside an exact search that waits for a
-    processor, which then has this one's.
+    processor, which then has this one's; and while that is CP-SAT with the whole question, this
+    rests: what it finds meanwhile CP-SAT would not hear of.
     """
     incumbent = run.incumbent
     technique = _mover(incumbent)
@@ -195,7 +196,21 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
-    goes_on = process is not None and (technique is REPAIR or not own_use().starved)
+    starved = own_use().starved
+    goes_on = process is not None and (technique is REPAIR or not starved)
+    resting: Deadline | None = None
+
+    def news() -> Placement | None:
+        nonlocal resting
+        if process is None:
+            return None
+        before = incumbent.best
+        if starved and process.at_work(CP_SAT):
+            resting = resting or deadline.share(shares.RESTING)
+            process.rest_beside(CP_SAT, resting)
+        process.look()
+        return None if incumbent.best is before else incumbent.best.placement
+
     try:
         best = Incumbent(
             incumbent.searched,
@@ -205,7 +220,6 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             enough=lambda _: process is not None and (process.infeasible or spread_is_next(run)),
             known=incumbent.known,
         )
-        news = process.look if process is not None else lambda: None
         improve(best, deadline, run.options.seed, patience=None if goes_on else patience, news=news)
     except Exception as error:  # a fault of the search must not cost the plan that is there
         run.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kantopt.report.blocks import Block, Paragraph, Table
 from scripts.bench.busy_cluster import busy_cluster
+from scripts.bench.compiled import compiled_sources
 from scripts.bench.determinism import busy_machine
 from scripts.bench.measure import read_plan
 from scripts.bench.process import Processes
@@ -69,21 +70,27 @@ def run_all(
         with tempfile.TemporaryDirectory(prefix="kantopt-bench-") as name:
             folder = Path(name)
             files = [str(path) for path in busy_cluster(seed).write(folder)]
+            sources = compiled_sources(folder)
             for number in range(1 + runs):
                 with busy_machine(nice) if number else contextlib.nullcontext():
-                    rows.append(repeat(seed, number, files, limit_seconds, folder))
+                    rows.append(repeat(seed, number, files, limit_seconds, folder, sources))
                 tell(rows[-1])
     return rows
 
 
 def repeat(
-    seed: int, number: int, files: Sequence[str], limit_seconds: float, folder: Path
+    seed: int,
+    number: int,
+    files: Sequence[str],
+    limit_seconds: float,
+    folder: Path,
+    sources: Path | None = None,
 ) -> Repeat:
     """Plan a question once; ``files`` are what follows ``kantopt plan``."""
     plan = folder / "plan.json"
     plan.unlink(missing_ok=True)
     arguments = [*files, "-o", "json", "-O", str(plan), "--time-limit", f"{limit_seconds:g}s"]
-    with Processes() as processes:
+    with Processes(sources) as processes:
         ran = processes.plan(arguments, limit_seconds, folder)
     assert ran is not None  # nobody has stopped it
     document, _ = read_plan(plan)

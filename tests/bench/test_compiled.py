@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,20 @@ def test_sources_without_bytecode_are_copied_and_compiled(
 def test_sources_with_bytecode_are_run_where_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "cache_from_source", lambda _: __file__)
+    monkeypatch.setattr(compiled, "cache_from_source", lambda source: source)
     assert compiled_sources(tmp_path) == Path(__file__).resolve().parents[2]
     assert not list(tmp_path.iterdir())
+
+
+def test_sources_of_which_one_has_changed_since_are_not_those_of_an_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "old.pyc"
+    old.touch()
+    os.utime(old, (0, 0))
+    monkeypatch.setattr(
+        compiled,
+        "cache_from_source",
+        lambda source: str(old) if Path(source).name == "moves.py" else source,
+    )
+    assert compiled_sources(tmp_path) == tmp_path / "sources"

@@ -12,6 +12,7 @@ from kantopt.cp import solve
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
@@ -91,6 +92,40 @@ def test_two_tiers_that_are_open_are_minimised_in_one_solve_if_the_second_has_fe
     assert outcome.placement is not None
     assert measure(instance, outcome.placement, tiers_of(instance)) == (0, 0)
     assert len(asked) == solves
+
+
+def _spared(*objectives: str) -> Instance:
+    """Who runs could be evicted to leave its node empty, but its room is nobody's need."""
+    nodes = [world.node("a", cpu=4), world.node("b", cpu=8)]
+    jobs = [
+        world.job("runs", world.pods(cpu=4, on=["a"]), priority=0),
+        world.job("waits", world.pods(cpu=8), priority=5),
+    ]
+    return world.question(nodes, jobs, objectives=objectives)
+
+
+def test_lazy_constraints_are_added_once_a_placement_breaks_them() -> None:
+    instance = _spared("unplaced", "nodes_in_use")
+    lazy = PlacementModel(instance, lazy=True)
+    tiers = tiers_of(instance)
+    best = Incumbent(instance, tiers, instance.current)
+    assert lazy.lazy
+    few = len(lazy.cp.proto.constraints)
+    solve_tiers(lazy, Budget(Deadline(None), workers=1), best, closed=best.closed)
+    assert not check(instance, best.placement)
+    assert best.values == solved(instance, tiers).bounds
+    assert best.optimal
+    assert not lazy.lazy
+    assert len(lazy.cp.proto.constraints) > few
+
+
+def test_lazy_constraints_stay_out_where_as_few_as_can_be_are_evicted() -> None:
+    instance = _spared("unplaced", "evictions", "nodes_in_use")
+    lazy = PlacementModel(instance, lazy=True)
+    best = Incumbent(instance, tiers_of(instance), world.placed(instance, waits=["b"]))
+    solve_tiers(lazy, Budget(Deadline(None), workers=1), best, closed=best.closed)
+    assert best.optimal
+    assert lazy.lazy
 
 
 class _Deaf(Incumbent):

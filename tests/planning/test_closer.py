@@ -19,7 +19,9 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.search import portfolio
+from kantopt.search.engine.technique import Technique
 from kantopt.search.portfolio import Made
+from kantopt.search.schedule import CP_SAT
 from kantopt.search.strategy import Strategy
 from tests.questions import hard_question, model
 from tests.verify.world import job, node, placed, pods, question
@@ -253,6 +255,28 @@ def test_chains_in_vain_leave_the_processor_to_an_exact_search_that_waits_for_it
     monkeypatch.setattr(together, "own_use", lambda: CpuUse(5.0, waited))
     _chains(run, deadline, Process(run))
     assert deadline.over() is not (waited > 0)
+
+
+@pytest.mark.parametrize("waited", [0.0, 9.0])
+def test_chains_rest_beside_the_whole_question_on_a_machine_that_is_busy(
+    monkeypatch: pytest.MonkeyPatch, waited: float
+) -> None:
+    nodes = [node(name, cpu=3) for name in "ab"]
+    jobs = [job("run", pods(cpu=2, count=2, on=["a", "b"])), job("waits", pods(cpu=2))]
+    instance = question(nodes, jobs, objectives=["unplaced", "moves"])
+    run, rests = run_from(instance, instance.current, Options()), []
+
+    class AtWork(Process):
+        def at_work(self, technique: Technique) -> bool:
+            return technique is CP_SAT
+
+        def rest_beside(self, technique: Technique, deadline: Deadline) -> None:
+            rests.append(deadline.remaining())
+
+    monkeypatch.setattr(together, "own_use", lambda: CpuUse(5.0, waited))
+    _chains(run, Deadline.within(0.3), AtWork(run))
+    assert bool(rests) is (waited > 0)
+    assert all(seconds <= 0.3 * shares.RESTING for seconds in rests)
 
 
 def test_chains_go_on_where_a_tier_before_that_is_open() -> None:

@@ -21,7 +21,8 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
-from kantopt.search.told import Found
+from kantopt.search.schedule import CP_SAT, RELAXATION
+from kantopt.search.told import Begun, Found
 from tests.questions import hard_question, model, question
 
 
@@ -226,3 +227,22 @@ def test_what_comes_from_the_process_is_not_sent_back(monkeypatch: pytest.Monkey
         process.open = True
         process.offer(search.start)
     assert [found.podsets for found in sent] == [search.start.podsets]
+
+
+def test_whoever_rests_beside_a_technique_goes_on_with_the_next_one_or_when_its_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = easy()
+    with SolverProcess() as process:
+        process.begin(task(instance), Incumbent(instance, tiers_of(instance), instance.current))
+        assert not process.at_work(CP_SAT)
+        coming = iter([Begun("cp-sat"), Begun("relaxation"), Begun("cp-sat")])
+        monkeypatch.setattr(process, "message", lambda _: next(coming, None))
+        process.rest_beside(CP_SAT, Deadline(None))  # not at work yet
+        process._take(next(coming))
+        assert process.at_work(CP_SAT)
+        process.rest_beside(CP_SAT, Deadline(None))
+        assert process.at_work(RELAXATION)
+        process._take(next(coming))
+        process.rest_beside(CP_SAT, Deadline.within(0.1))
+        assert process.at_work(CP_SAT)

@@ -11,7 +11,7 @@ from kantopt.cp.relaxed.contents import CONTENTS
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
-from kantopt.cp.solver import accepted, solver_of
+from kantopt.cp.solver import accepted, search_alone, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import DISTURBING, Tier
 from kantopt.verify.closeness import CLOSENESS
@@ -99,6 +99,7 @@ def _least(
 ) -> tuple[int, float]:
     """Lower bound of the objective, whether or not the solver gets to its end, and its work."""
     solver = solver_of(None if deadline.deterministic else deadline.remaining(), work)
+    search_alone(solver, small=True)
     cp = relaxation.cp
     if accepted(solver.solve(cp), cp, f"tier {tier.name}") == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")

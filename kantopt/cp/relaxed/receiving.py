@@ -32,9 +32,9 @@ MOST_LEAVING = 5_000
 """Most pods that could leave: beyond, looking at each on its node would take too long."""
 MOST_KINDS = 40
 """Most kinds of pending pods with a weight, those of the most pods."""
-MOST_ROUNDS = 8
-"""Most times that weights are lowered because of pods that could arrive together: where that ends,
-it mostly does after one."""
+MOST_ROUNDS = 3
+"""Most times that weights are chosen, anew where pods could arrive together that weigh too much:
+where that ends, it does after one or two."""
 MOST_TRIED = 20_000
 """Most sets of pods tried in one search for pods that could arrive together."""
 
@@ -71,7 +71,7 @@ def arrival_weights(instance: Instance, kinds: Kinds) -> dict[int, int]:
         if solver.solve(cp) != cp_model.OPTIMAL:
             break
         found = {k: solver.value(var) for k, var in weight.items() if solver.value(var)}
-        search = _Heavy(asks, counts, found)
+        search = _Heavy(asks, counts, found, rooms.deepest)
         too_heavy = list(search.over(rooms))
         if search.tried > MOST_TRIED:
             break
@@ -95,13 +95,18 @@ class _Heavy:
     """Searches for pods that could arrive together and weigh more than the pods that left."""
 
     def __init__(
-        self, asks: Mapping[int, Vector], counts: Mapping[int, int], weights: Mapping[int, int]
+        self,
+        asks: Mapping[int, Vector],
+        counts: Mapping[int, int],
+        weights: Mapping[int, int],
+        deepest: int,
     ) -> None:
         self._kinds = sorted(weights, key=lambda k: (-weights[k], asks[k]))
         self._asks = asks
         self._counts = counts
         self._weights = weights
-        self._total = sum(weights[k] * counts[k] for k in weights)
+        whole = sum(weights[k] * counts[k] for k in weights)
+        self._total = min(whole, HALVES * deepest + 1)  # more is too heavy anywhere
         self._least = self._least_asked()
         self.tried = 0
 

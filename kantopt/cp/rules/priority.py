@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
 from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules.quota import most_used
@@ -22,7 +23,8 @@ def add_priority(m: Variables) -> None:
     """Room of an evicted pod belongs to newly placed jobs that are more important and need it.
 
     For every victim, one of the ways in which it could fail to fit back must be true; and its
-    room is kept from all who may not evict it, see :mod:`kantopt.cp.kept_room`.
+    room is kept from all who may not evict it, see :mod:`kantopt.cp.kept_room`. The former are
+    lazy constraints: a plan with the fewest evictions evicts nobody who fits back.
     """
     if not m.instance.strict:
         return
@@ -62,7 +64,7 @@ def add_victim(m: Variables, job: Job, arriving: Sequence[Job]) -> None:
         m.cp.add(m.role_placed(job.podsets) >= 1).only_enforce_if(~whole)
         podsets = [m.instance.podsets[s] for s in job.podsets]
         unit = {(p.index, spot): k for p in podsets for spot, k in p.current.items()}
-        m.cp.add_bool_or(_reasons(m, job, unit)).only_enforce_if(whole)
+        m.lazily(partial(_has_no_room, m, job, unit, [whole]))
     for s in running:
         evicts = m.evicts(s)
         m.cp.add_bool_or(starts).only_enforce_if(evicts)
@@ -70,7 +72,11 @@ def add_victim(m: Variables, job: Job, arriving: Sequence[Job]) -> None:
             pods = m.instance.podsets[s].current[spot]
             left = m.positive(("left", s, i), pods - stay, pods)
             given = [evicts, left] if whole is None else [evicts, left, ~whole]
-            m.cp.add_bool_or(_reasons(m, job, {(s, spot): 1})).only_enforce_if(given)
+            m.lazily(partial(_has_no_room, m, job, {(s, spot): 1}, given))
+
+
+def _has_no_room(m: Variables, job: Job, unit: Unit, given: Sequence[LiteralT]) -> None:
+    m.cp.add_bool_or(_reasons(m, job, unit)).only_enforce_if(given)
 
 
 def _reasons(m: Variables, job: Job, unit: Unit) -> list[IntVar]:

@@ -10,6 +10,7 @@ from kantopt.cp.solve import solve_tiers
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.schema.model import Metric
 from kantopt.search.engine.desk import Desk
 from kantopt.verify.step import Step
 
@@ -41,7 +42,8 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
         if moves and bound > desk.incumbent.known.bound(tier, locks).bound:
             desk.proved(tier, bound, locks, "cp-sat")
 
-    model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves)
+    lazy = _evictions_proved(desk)
+    model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves, lazy=lazy)
     # Where others look for better plans all the time goes into proofs.
     others = not desk.incumbent.missing and not desk.forbidden and desk.budget.work is None
     proving = 1.0 if others else desk.budget.proving
@@ -57,6 +59,15 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
         glance=desk.glance,
     )
     return impossible and moves
+
+
+def _evictions_proved(desk: Desk) -> bool:
+    """Whether it is proved how many are evicted: then nobody is who could be spared."""
+    best, tiers = desk.incumbent, enumerate(desk.tiers)
+    evictions = [i for i, tier in tiers if tier.metric is Metric.EVICTIONS]
+    if best.missing or not evictions:
+        return False
+    return all(best.values[i] <= best.floor(i) for i in range(max(evictions) + 1))
 
 
 def too_large_for_a_glance(instance: Instance, seconds: float) -> bool:

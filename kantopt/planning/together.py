@@ -196,8 +196,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
-    starved = own_use().starved
-    goes_on = process is not None and (technique is REPAIR or not starved)
+    goes_on = process is not None and (technique is REPAIR or not own_use().starved)
     resting: Deadline | None = None
 
     def news() -> Placement | None:
@@ -205,7 +204,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
         if process is None:
             return None
         before = incumbent.best
-        if starved and process.at_work(CP_SAT):
+        if not goes_on and process.at_work(CP_SAT):
             resting = resting or deadline.share(shares.RESTING)
             process.rest_beside(CP_SAT, resting)
         process.look()

@@ -244,13 +244,18 @@ def test_chains_make_way_once_nothing_is_open_before_how_far_gangs_are_spread() 
     assert not spread_is_next(run)  # it has been in vain
 
 
+def full() -> Instance:
+    """Whatever moves, nobody more has a place."""
+    nodes = [node(name, cpu=3) for name in "ab"]
+    jobs = [job("run", pods(cpu=2, count=2, on=["a", "b"])), job("waits", pods(cpu=2))]
+    return question(nodes, jobs, objectives=["unplaced", "moves"])
+
+
 @pytest.mark.parametrize("waited", [0.0, 9.0])
 def test_chains_in_vain_leave_the_processor_to_an_exact_search_that_waits_for_it(
     monkeypatch: pytest.MonkeyPatch, waited: float
 ) -> None:
-    nodes = [node(name, cpu=3) for name in "ab"]
-    jobs = [job("run", pods(cpu=2, count=2, on=["a", "b"])), job("waits", pods(cpu=2))]
-    instance = question(nodes, jobs, objectives=["unplaced", "moves"])
+    instance = full()
     run, deadline = run_from(instance, instance.current, Options()), Deadline.within(0.3)
     monkeypatch.setattr(together, "own_use", lambda: CpuUse(5.0, waited))
     _chains(run, deadline, Process(run))
@@ -261,9 +266,7 @@ def test_chains_in_vain_leave_the_processor_to_an_exact_search_that_waits_for_it
 def test_chains_rest_beside_the_whole_question_on_a_machine_that_is_busy(
     monkeypatch: pytest.MonkeyPatch, waited: float
 ) -> None:
-    nodes = [node(name, cpu=3) for name in "ab"]
-    jobs = [job("run", pods(cpu=2, count=2, on=["a", "b"])), job("waits", pods(cpu=2))]
-    instance = question(nodes, jobs, objectives=["unplaced", "moves"])
+    instance = full()
     run, rests = run_from(instance, instance.current, Options()), []
 
     class AtWork(Process):

@@ -76,6 +76,13 @@ class Stop:
         return self.memory is not None and self.memory.reached()
 
 
+@dataclass(slots=True)
+class Reserve:
+    """Seconds that are kept for what comes after; they may change while a deadline leaves them."""
+
+    seconds: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment to be done by, in seconds since the process began; ``None`` is never.
@@ -88,6 +95,8 @@ class Deadline:
     stop: Stop = field(default_factory=Stop)
     whole: float | None = None
     """What a shorter one was made from; see :attr:`asked`."""
+    reserve: Reserve | None = None
+    """What is left besides, as much as it is at the time."""
 
     @classmethod
     def within(cls, seconds: float, *, deterministic: bool = False) -> Self:
@@ -109,7 +118,10 @@ class Deadline:
         """Seconds left, at least 0; a day if there is no limit."""
         if self.stop.wished():
             return 0.0
-        return 86_400.0 if self.at is None else max(0.0, self.at - elapsed())
+        if self.at is None:
+            return 86_400.0
+        kept = 0.0 if self.reserve is None else self.reserve.seconds
+        return max(0.0, self.at - kept - elapsed())
 
     def over(self) -> bool:
         """Whether the time is up."""
@@ -126,6 +138,10 @@ class Deadline:
         """Return a deadline that leaves some seconds for what comes after."""
         return self if self.at is None else replace(self, at=self.at - seconds, whole=self.asked)
 
+    def leaving(self, reserve: Reserve) -> Deadline:
+        """Return a deadline that leaves a reserve for what comes after, however that changes."""
+        return replace(self, reserve=reserve)
+
     def share(self, part: float) -> Deadline:
         """Return a deadline that leaves all but a part of the time that is left."""
         return self.less(self.remaining() * (1 - part))
@@ -136,7 +152,6 @@ class Deadline:
 
     def at_least(self, seconds: float) -> Deadline:
         """Return a deadline that is so many seconds away, or more; a wish to stop still ends it."""
-        now = elapsed()
-        if self.at is None or self.at >= now + seconds:
+        if self.at is None or self.remaining() >= seconds:
             return self
-        return replace(self, at=now + seconds, whole=self.asked)
+        return replace(self, at=elapsed() + seconds, whole=self.asked, reserve=None)

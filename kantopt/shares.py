@@ -2,7 +2,7 @@
 
 In the order of a run. What the techniques in the solver's process get stands beside their order,
 in `search/schedule.py`; what is kept for ordering and writing a plan is measured, in
-`planning/run.py`. Limits of one call of a solver stand where it is called.
+`planning/ending.py`. Limits of one call of a solver stand where it is called.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.00001, 0.00003
 jobs and of those that wait."""
 NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 1.0
 """Seconds in which is found out for whom a victim goes, and many victims."""
-ENDING = 0.7
+ORDERING_A_POD = 0.0003
+"""Seconds that an order takes for each pod that is evicted or moved."""
+ENDING = 0.8
 """For order, names and writing, at most."""
 SAYING_WHY = 0.15
 """Seconds in which is said why jobs stay pending, though the time be up: mostly all of them."""
 CASCADE = 0.05
 """For what victims would do next and for what fills their room, at most."""
+LEFTOVER_JUDGINGS = 5
+"""Judgings of a plan that the question of what fills victims' room takes besides its search."""
+TELLING = 1 / 4
+"""Of what is kept for the ending: for writing the plan down, once all is said about it."""
 LEAST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 ONE_STRATEGY = 1.5

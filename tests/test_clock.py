@@ -8,7 +8,7 @@ import time
 import pytest
 
 from kantopt import clock
-from kantopt.clock import Deadline, Stop, elapsed
+from kantopt.clock import Deadline, Reserve, Stop, elapsed
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
@@ -49,6 +49,19 @@ def test_a_step_gets_no_more_seconds_than_there_are() -> None:
     assert 5.0 < deadline.at_most(10.0).remaining() <= 10.0
     assert deadline.at_most(1000.0) == deadline.less(0.0)
     assert Deadline(None).at_most(10.0).at is None
+
+
+def test_what_is_kept_for_later_may_change_while_a_deadline_leaves_it() -> None:
+    reserve = Reserve(20.0)
+    deadline = Deadline.within(100.0).leaving(reserve)
+    half = deadline.share(0.5)
+    assert 79.0 < deadline.remaining() <= 80.0
+    assert 39.0 < half.remaining() <= 40.0
+    reserve.seconds = 70.0
+    assert 29.0 < deadline.remaining() <= 30.0
+    assert half.over()
+    assert 49.0 < half.at_least(50.0).remaining() <= 50.0
+    assert not Deadline(None).leaving(reserve).over()
 
 
 @pytest.mark.parametrize("deterministic", [False, True])

@@ -242,7 +242,8 @@ class _Certification:
             if run.incumbent.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * (1 - CERTIFY_FIRST)))
                 witnesses.tell(run.incumbent.known)
-            run.reserve += left * (CERTIFY_LAST + CROSS_CHECK * self.cross_check)
+            run.kept_besides += left * (CERTIFY_LAST + CROSS_CHECK * self.cross_check)
+            run.keep_for_ending(run.incumbent.placement)
             search_together(run)
             witnesses.hear(run.incumbent.known)
             if run.incumbent.best.key >= first.key:

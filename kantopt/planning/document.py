@@ -31,6 +31,7 @@ from kantopt.schema import cascade as cascades
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.explanation import Steps
+from kantopt.schema.garbage import kept
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.left import NotModelled
 from kantopt.schema.model import Model
@@ -60,6 +61,7 @@ class Answer:
     """What the victims would do next; ``None`` if there are none."""
 
 
+@kept()
 def plan_document(
     question: Question,
     instance: Instance,

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from kantopt.planning.together import search_together
 from kantopt.problem.actions import Wave
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Rule
-from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
 if TYPE_CHECKING:
@@ -115,6 +113,4 @@ class _Orders:
         return self.ordered is None or self._key(placement) < self.ordered[0]
 
     def _key(self, placement: Placement) -> Key:
-        instance = self.run.instance
-        missing = len(check(instance, placement, (Rule.REQUIRED,)))
-        return missing, *measure(instance, placement, self.run.tiers)
+        return self.run.incumbent.judged(placement).key

@@ -27,7 +27,7 @@ def with_leftovers(run: Run, placement: Placement, waves: tuple[Wave, ...]) -> t
     instance = run.instance
     if not (instance.strict and evicts(instance, placement) and _waits(instance, placement)):
         return waves
-    deadline = run.ordering
+    deadline = run.filling
     if deadline.cuts():
         return waves
     from kantopt.problem.aftermath import leftover_question

@@ -7,15 +7,15 @@ from time import process_time
 from typing import TYPE_CHECKING, Literal
 
 from kantopt import shares
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline, Reserve, elapsed
 from kantopt.planning.ended import TOO_LATE, what_ended
+from kantopt.planning.ending import ending_seconds
 from kantopt.planning.left import left_pending
 from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Wave
-from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
 
-JUDGINGS = 12
-"""Times that judging a plan takes, to keep for its order and for writing it."""
 SMALL = 0.02
 """Seconds of a processor that judging a plan of a small question takes, however busy that is."""
 KEPT = "last-plan"
@@ -102,8 +100,13 @@ class Run:
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
         self.small = process_time() - worked <= SMALL
-        self.reserve = min(self._ending(), shares.ENDING * self.deadline.remaining())
-        """Seconds to keep for ordering, verifying and writing."""
+        self.most_kept = shares.ENDING * self.deadline.remaining()
+        """Seconds that ordering, verifying and writing have at most."""
+        self.kept_besides = 0.0
+        """Seconds to keep besides: for what victims would do next and for what fills their room."""
+        self.reserve = Reserve()
+        """Seconds to keep of both, by the best plan so far."""
+        self.keep_for_ending(None)
         self.search_end: Deadline | None = None
         """When the search was to stop: from then on it is the time limit that has ended it."""
 
@@ -119,24 +122,10 @@ class Run:
             tally=tally,
         )
 
-    def _ending(self, found: Placement | None = None) -> float:
-        """Return seconds for order, names and writing: of a plan found, else for all that wait."""
-        waiting = [podset for podset in self.instance.podsets if not podset.running]
-        jobs = {podset.job for podset in waiting}
-        if found is None:
-            pods = sum(podset.count for podset in waiting)
-            victims = pods if self.instance.model.limits.evictions != 0 else 0
-        else:
-            steps = difference(self.instance, found)
-            leaving = (*steps.evictions, *steps.moves)
-            jobs |= {self.instance.podsets[step.podset].job for step in leaving}
-            victims = sum(step.pods for step in leaving)
-            pods = victims + sum(step.pods for step in steps.binds)
-        naming = min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
-        telling = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(self.instance.jobs)
-        writing = shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
-        writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)
-        return JUDGINGS * self.judging + naming + telling + writing
+    def keep_for_ending(self, found: Placement | None) -> None:
+        """Keep what ordering, verifying and writing a plan take, and what is kept besides."""
+        ending = ending_seconds(self.instance, found, self.judging)
+        self.reserve.seconds = min(ending, self.most_kept) + self.kept_besides
 
     @property
     def looking_back(self) -> Deadline:
@@ -146,12 +135,17 @@ class Run:
     @property
     def searching(self) -> Deadline:
         """Until when to search."""
-        return self.deadline.less(self.reserve)
+        return self.deadline.leaving(self.reserve)
 
     @property
     def ordering(self) -> Deadline:
-        """Until when to look for orders and to fill what is left over; then to verify and write."""
-        return self.deadline.less(self.reserve / 2)
+        """Until when to look for orders; then to verify and write."""
+        return self.deadline.less(self.reserve.seconds / 2)
+
+    @property
+    def filling(self) -> Deadline:
+        """Until when to fill what is left over: judging takes longer than the search."""
+        return self.ordering.less(shares.LEFTOVER_JUDGINGS * self.judging)
 
     @property
     def share_of_strategies(self) -> float:
@@ -165,7 +159,8 @@ class Run:
         if self.deadline.over() and not self.deadline.stop.wished():
             self.warnings.append(f"reading took all the time: the search had {shares.LEAST} s more")
         self.deadline = self.deadline.at_least(shares.LEAST)
-        self.reserve = min(self._ending(), shares.ENDING * self.deadline.remaining())
+        self.most_kept = shares.ENDING * self.deadline.remaining()
+        self.keep_for_ending(None)
 
     def keep(self, last: Placement) -> None:
         """Begin with what is left of an earlier plan, and place around it what it leaves out.
@@ -211,10 +206,11 @@ class Run:
             again, found = elapsed(), self.incumbent.placement
             _ = measure(self.instance, found, self.tiers), check(self.instance, found)
             self.judging = min(self.judging, elapsed() - again)
-        self.reserve = min(self.reserve, self._ending(self.incumbent.placement))
         if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.
-            self.reserve += min(2 * (elapsed() - began), shares.CASCADE * self.deadline.remaining())
+            most = shares.CASCADE * self.deadline.remaining()
+            self.kept_besides = min(2 * (elapsed() - began), most)
+        self.keep_for_ending(self.incumbent.placement)
 
     def _left_to_repair(self) -> bool:
         """Whether the search by repair follows and does all that more strategies might do."""
@@ -240,6 +236,7 @@ class Run:
         self.incumbent = self.begin(before.placement, before.best.by, before.tally)
 
     def _found(self, placement: Placement) -> None:
+        self.keep_for_ending(placement)
         self._tell()
         if self.helper is not None and not self.incumbent.missing:
             self.helper.offer(placement)
@@ -260,8 +257,8 @@ class Run:
         known = self.incumbent.known
         rows = tier_rows(
             self.tiers,
-            measure(self.instance, self.instance.current, self.tiers),
-            measure(self.instance, placement, self.tiers),
+            self.incumbent.judged(self.instance.current).values,
+            self.incumbent.judged(placement).values,
             known if examined else None,
         )
         missing = check(self.asked, placement, (Rule.REQUIRED,))
@@ -337,7 +334,8 @@ class Run:
         """Replay the plan with its victims in the queue, if it has any that are made anew."""
         from kantopt.search.cascade import cascade
 
-        found = cascade(self.instance, placement, self.deadline, self.bears)
+        ending = self.deadline.less(self.reserve.seconds * shares.TELLING)
+        found = cascade(self.instance, placement, ending, self.bears)
         self.cut = self.cut or (found is not None and self.deadline.cuts())
         return found
 

@@ -6,23 +6,24 @@ from typing import Any
 
 import pytest
 
+from kantopt import shares
 from kantopt.clock import Deadline
-from kantopt.planning import run as runs
+from kantopt.planning import ending
 from kantopt.planning.options import Options
 from kantopt.planning.run import Run
 from kantopt.problem.tiers import tiers_of
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import job, node, placed, pods, question
 
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Seconds kept for writing what becomes of some jobs; judging is left aside."""
-    monkeypatch.setattr(runs, "JUDGINGS", 0)
+    monkeypatch.setattr(ending, "JUDGINGS", 0)
 
     def seconds(*jobs: Any) -> float:
         instance = question([node("a", cpu=2000)], jobs, limits={"evictions": 0})
         asked = instance, tiers_of(instance), Options(), Deadline.within(1000.0)
-        return Run(*asked, lambda _: None, None).reserve
+        return Run(*asked, lambda _: None, None).reserve.seconds
 
     return seconds
 
@@ -41,5 +42,20 @@ def test_time_is_kept_for_each_job_that_runs_and_each_victim(kept: Any) -> None:
     assert kept(job("one"), *running) - kept(job("one")) == pytest.approx(1000 * 0.0001)
     instance = question([node("a", cpu=2000)], [job("gang", pods(count=100))])
     asked = instance, tiers_of(instance), Options(), Deadline.within(1000.0)
-    victims = Run(*asked, lambda _: None, None).reserve
+    victims = Run(*asked, lambda _: None, None).reserve.seconds
     assert victims - kept(job("gang", pods(count=100))) == pytest.approx(100 * 0.005)
+
+
+def test_more_time_is_kept_once_the_best_plan_has_more_to_be_ordered(kept: Any) -> None:
+    """Searches that are at work meanwhile end the earlier."""
+    nodes = [node("a", cpu=2000), node("b", cpu=2000)]
+    gang = job("gang", pods(count=1000, on=["a"] * 1000))
+    instance = question(nodes, [gang, job("big", pods(cpu=1500))])
+    asked = instance, tiers_of(instance), Options(), Deadline.within(1000.0)
+    run = Run(*asked, lambda _: None, None)
+    run.keep_for_ending(instance.current)
+    searching, before = run.searching, run.reserve.seconds
+    assert run.incumbent.offer(placed(instance, gang=["b"] * 1000, big=["a"]), "relocation")
+    more = 1000 * 0.0003 + 801 * 0.00001 + shares.NAMING_VICTIMS
+    assert run.reserve.seconds - before == pytest.approx(more)
+    assert searching.remaining() <= 1000.0 - run.reserve.seconds

@@ -94,6 +94,11 @@ class Incumbent:
         values = measure(self.instance, placement, self.tiers)
         return Find(placement, values, len(check(self.instance, placement, _REQUIRED)), by)
 
+    def judged(self, placement: Placement) -> Find:
+        """Return what is known of a placement: it is judged anew unless it is in the history."""
+        remembered = (find for find in self.history if find.placement is placement)
+        return next(remembered, None) or self._find(placement, "")
+
     def _take(self, find: Find) -> None:
         self.best = find
         first, *past = self.history

@@ -100,6 +100,10 @@ class Run:
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
         self.small = process_time() - worked <= SMALL
+        if not self.small:  # the first time much is worked out that is known from then on
+            self.judging = min(self.judging, self._judging(placement))
+        self.saying_why = 0.0
+        """Seconds that counting takes before it is said why jobs stay pending, once it is known."""
         self.most_kept = shares.ENDING * self.deadline.remaining()
         """Seconds that ordering, verifying and writing have at most."""
         self.kept_besides = 0.0
@@ -122,9 +126,14 @@ class Run:
             tally=tally,
         )
 
+    def _judging(self, placement: Placement) -> float:
+        began = elapsed()
+        _ = measure(self.instance, placement, self.tiers), check(self.instance, placement)
+        return elapsed() - began
+
     def keep_for_ending(self, found: Placement | None) -> None:
         """Keep what ordering, verifying and writing a plan take, and what is kept besides."""
-        ending = ending_seconds(self.instance, found, self.judging)
+        ending = ending_seconds(self.instance, found, self.judging) + self.saying_why
         self.reserve.seconds = min(ending, self.most_kept) + self.kept_besides
 
     @property
@@ -202,10 +211,8 @@ class Run:
             self._tell()
         from kantopt.search.cascade import evicts
 
-        if not (self.small or deadline.cuts()):  # now is known what the first judging worked out
-            again, found = elapsed(), self.incumbent.placement
-            _ = measure(self.instance, found, self.tiers), check(self.instance, found)
-            self.judging = min(self.judging, elapsed() - again)
+        if not (self.small or deadline.cuts()):
+            self.judging = self._judging(self.incumbent.placement)
         if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.
             most = shares.CASCADE * self.deadline.remaining()

@@ -73,7 +73,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             if not forbidden:
                 run.helper = process
                 refine(run, process)
-            _get_ready_to_end()
+            _get_ready_to_end(run)
             helps = not (forbidden or deadline.deterministic or options.engine == "exact")
             if helps:
                 try_again(run, deadline)
@@ -117,6 +117,7 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
     if options.engine == "exact" or _mover(run.incumbent) is None:
         return False
     if options.engine == "fast":
+        _get_ready_to_end(run)
         _chains(run, deadline)
         return False
     if not (counted or _promising(run.incumbent)):
@@ -127,11 +128,22 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
     return False
 
 
-def _get_ready_to_end() -> None:
-    """Load what the ending needs while the exact search is at work."""
+def _get_ready_to_end(run: Run) -> None:
+    """Load what the ending needs, mostly while the exact search is at work, and try what it takes.
+
+    Saying why jobs stay pending begins with counting what runs where: of a small question in no
+    time, of a large one for as long as its rules have it.
+    """
     import kantopt.planning.document
     import kantopt.search.order.concessions
     import kantopt.search.sequence  # noqa: F401
+    from kantopt.search.reasons import get_ready
+
+    if not run.small:
+        began = elapsed()
+        get_ready(run.instance, run.incumbent.placement)
+        run.saying_why = elapsed() - began
+        run.keep_for_ending(run.incumbent.placement)
 
 
 def _mover(incumbent: Incumbent) -> Technique | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning import ending
+from kantopt.planning import run as runs
 from kantopt.planning.options import Options
 from kantopt.planning.run import Run
 from kantopt.problem.tiers import tiers_of
@@ -59,3 +61,21 @@ def test_more_time_is_kept_once_the_best_plan_has_more_to_be_ordered(kept: Any) 
     more = 1000 * 0.0003 + 801 * 0.00001 + shares.NAMING_VICTIMS
     assert run.reserve.seconds - before == pytest.approx(more)
     assert searching.remaining() <= 1000.0 - run.reserve.seconds
+
+
+def test_what_only_the_first_judging_works_out_is_not_kept_for_the_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or a question of thousands of services had no time for a search."""
+
+    def slowly(instance: Any) -> tuple[()]:
+        time.sleep(0.3)
+        return ()
+
+    monkeypatch.setattr(runs, "SMALL", -1.0)
+    monkeypatch.setattr(runs, "check_standing", slowly)
+    instance = question([node("a", cpu=2000)], [job("one")])
+    asked = instance, tiers_of(instance), Options(), Deadline.within(1000.0)
+    run = Run(*asked, lambda _: None, None)
+    assert run.judging < 0.3
+    assert run.reserve.seconds < 0.3 * ending.JUDGINGS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kantopt.problem.instance import Instance
@@ -57,10 +57,11 @@ def full_cluster(
     pending: int,
     moves: int,
     said: Callable[[random.Random], dict[str, Any]] = lambda _: {},
+    more: Sequence[dict[str, Any]] = (),
 ) -> Instance:
     """Pods of random sizes that run wherever they fit, and pods that wait; two nodes are a rack.
 
-    ``said`` draws what is said of a pod set besides.
+    ``said`` draws what is said of a pod set besides; ``more`` are nodes on which nobody runs.
     """
     rng = random.Random(seed)
     cpu = {f"n{n}": rng.randint(4, 12) for n in range(nodes)}
@@ -95,4 +96,4 @@ def full_cluster(
     saying = random.Random(seed)
     for each in (*placed, *waiting):
         each["podSets"][0].update(said(saying))
-    return question(machines, placed, waiting).instance(few_moves(moves))
+    return question([*machines, *more], placed, waiting).instance(few_moves(moves))

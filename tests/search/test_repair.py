@@ -190,6 +190,23 @@ def test_full_clusters_are_repaired_within_the_limit() -> None:
     assert better >= 12
 
 
+def test_free_room_that_nobody_may_have_does_not_count_as_a_place() -> None:
+    """An empty node that is closed would hold whoever has to go: the plans are those without it."""
+    closed = (
+        {"ready": False},
+        {"unschedulable": True},
+        {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]},
+    )
+    for seed in range(12):
+        node = {**gpu_node("x", 4, 64), **closed[seed % 3]}
+        plain, beside = (
+            full_cluster(seed, nodes=8, gpus=4, running=80, pending=20, moves=6, more=more)
+            for more in ((), (node,))
+        )
+        found = repaired(plain, seed=seed)
+        assert repaired(beside, seed=seed).podsets == found.podsets, f"seed {seed}"
+
+
 def services(rng: random.Random) -> dict[str, Any]:
     """Spread over racks of two, apart from another service, or neither."""
     mine, other = rng.sample(["s", "t", "u"], 2)

@@ -17,7 +17,7 @@ class Fit:
     Attributes
     ----------
     on
-        Shapes x nodes: whether one more pod fits there; whom the node admits is not asked.
+        Shapes x nodes: whether one more pod fits there, of those that the node admits if any.
     somewhere
         Nodes on which one more pod of each shape fits.
     """
@@ -37,6 +37,7 @@ class Fit:
                 self._class[i, k], self._count[i, k] = need.device_class, need.count
                 for plane, amount in need.ask:
                     self._ask[i, plane, k] = amount
+        self._admitted = _admitted(board)
         self.on = np.zeros((len(shapes), state.size), dtype=np.bool_)
         self._seen = len(state.touched)
         self._room: Ints = np.zeros((len(state.instance.resources), 0), dtype=np.int64)
@@ -67,7 +68,7 @@ class Fit:
             for plane, asked in enumerate(self._ask[i]):
                 able &= devices[plane][None] >= asked[:, None, None]
             fine &= able.sum(axis=2) >= self._count[i][:, None]
-        self.on[:, nodes] = fine
+        self.on[:, nodes] = fine & self._admitted[:, nodes]
         if self._room.shape[1] != len(board.node):
             rows = np.arange(board.rows)
             self._room = np.zeros((len(free), len(board.node)), dtype=np.int64)
@@ -114,3 +115,15 @@ class Fit:
         if n is not None:
             nodes -= self.on[shapes, n]
         return np.asarray(nodes > 0, dtype=np.bool_)
+
+
+def _admitted(board: Board) -> Mask:
+    """Shapes x nodes: whether a node admits a restless pod of a shape."""
+    found = np.zeros((len(board.distinct), board.size), dtype=np.bool_)
+    looked: set[tuple[int, frozenset[int]]] = set()
+    for podset in board.instance.podsets:
+        key = board.shape[podset.index].index, podset.allowed
+        if board.restless[podset.index] and key not in looked:
+            looked.add(key)
+            found[key[0]] |= board.allowed(podset.index)
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
-NAMING_A_JOB = 0.0001
+NAMING_A_JOB = 0.00015
 """Seconds for each job of a question: whose rest is told, and by what the question is known."""
 FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.00001, 0.00003
 """Pods that a small plan binds, evicts or moves; seconds for each more, and for each more of their

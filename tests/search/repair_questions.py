@@ -10,6 +10,8 @@ from kantopt.problem.instance import Instance
 from tests.questions import model, question
 
 SIZES = (1000, 810, 650, 470, 320, 190)
+Node = tuple[dict[str, Any], Sequence[dict[str, Any]]]
+"""A node, and the jobs that run on it."""
 GPUS = {"class": "gpu", "capacity": {"gpu": 1}}
 
 
@@ -57,11 +59,13 @@ def full_cluster(
     pending: int,
     moves: int,
     said: Callable[[random.Random], dict[str, Any]] = lambda _: {},
-    more: Sequence[dict[str, Any]] = (),
+    more: Sequence[Node] = (),
+    pool: str = "",
 ) -> Instance:
     """Pods of random sizes that run wherever they fit, and pods that wait; two nodes are a rack.
 
-    ``said`` draws what is said of a pod set besides; ``more`` are nodes on which nobody runs.
+    ``said`` draws what is said of a pod set besides; ``more`` are other nodes. The pods ask for a
+    ``pool``, if there is one, which their nodes are.
     """
     rng = random.Random(seed)
     cpu = {f"n{n}": rng.randint(4, 12) for n in range(nodes)}
@@ -96,4 +100,24 @@ def full_cluster(
     saying = random.Random(seed)
     for each in (*placed, *waiting):
         each["podSets"][0].update(said(saying))
-    return question([*machines, *more], placed, waiting).instance(few_moves(moves))
+    _in_pool(pool, machines, [*placed, *waiting])
+    machines += [node for node, _ in more]
+    placed += [job for _, jobs in more for job in jobs]
+    return question(machines, placed, waiting).instance(few_moves(moves))
+
+
+def roomy(pool: str) -> Sequence[Node]:
+    """A node of a pool with room for more of each pod that runs there: one of each size."""
+    sizes = [(milli, cpu) for milli in SIZES for cpu in range(5)]
+    node = gpu_node("roomy", 2 * len(sizes), 1000)
+    jobs = [gpu_job(f"b{d}", *size, ("roomy", (d,))) for d, size in enumerate(sizes)]
+    _in_pool(pool, [node], jobs)
+    return [(node, jobs)]
+
+
+def _in_pool(pool: str, nodes: Sequence[dict[str, Any]], jobs: Sequence[dict[str, Any]]) -> None:
+    if pool:
+        for node in nodes:
+            node["labels"] = {**node.get("labels", {}), "pool": pool}
+        for job in jobs:
+            job["podSets"][0]["nodeSelector"] = {"pool": pool}

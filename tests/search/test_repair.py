@@ -32,7 +32,7 @@ from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import question
 from tests.search.helpers import Witness, searching
-from tests.search.repair_questions import few_moves, full_cluster, gpu_job, gpu_node
+from tests.search.repair_questions import few_moves, full_cluster, gpu_job, gpu_node, roomy
 
 improve = searching(repair)
 
@@ -201,10 +201,19 @@ def test_free_room_that_nobody_may_have_does_not_count_as_a_place() -> None:
         node = {**gpu_node("x", 4, 64), **closed[seed % 3]}
         plain, beside = (
             full_cluster(seed, nodes=8, gpus=4, running=80, pending=20, moves=6, more=more)
-            for more in ((), (node,))
+            for more in ((), ((node, ()),))
         )
         found = repaired(plain, seed=seed)
         assert repaired(beside, seed=seed).podsets == found.podsets, f"seed {seed}"
+
+
+def test_beside_a_pool_that_has_room_a_full_one_is_repaired_as_by_itself() -> None:
+    """The pods of both ask for the same, but neither may go to the other."""
+    for seed in range(12):
+        size = (seed, 8, 4, 80, 20, 6)
+        alone, beside = full_cluster(*size), full_cluster(*size, more=roomy("b"), pool="a")
+        found, other = repaired(alone, seed=seed), repaired(beside, seed=seed)
+        assert values(beside, other) == values(alone, found), f"seed {seed}"
 
 
 def services(rng: random.Random) -> dict[str, Any]:

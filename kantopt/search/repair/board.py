@@ -65,10 +65,7 @@ class Board(State):
         self.watchers: list[Callable[[int, int], None]] = []
         """Told pod set and number whenever restless pods come or go."""
         self.rows = 0
-        self.distinct: list[PodShape] = []
-        for shape in self.shape:
-            if shape.index == len(self.distinct):
-                self.distinct.append(shape)
+        self._tell_apart()
         self._row: dict[tuple[int, Spot], int] = {}
         self.rows_on: list[list[int]] = [[] for _ in instance.nodes]
         self._spot: list[Spot] = []
@@ -79,6 +76,29 @@ class Board(State):
                     row = self.row_of(podset.index, spot)
                     self.home[row] = self.count[row] = pods
         self.go_to(start)
+
+    def _tell_apart(self) -> None:
+        """Find the shapes of restless pods, and which nodes admit those that have them."""
+        self.distinct: list[PodShape] = []
+        """Shapes of restless pods, apart also by the nodes that admit them; pods of one node each
+        are not told apart."""
+        self.admitting: list[Mask] = []
+        """Of each of these, the nodes that do."""
+        self.distinct_of: list[int] = []
+        """Of each restless pod set: which of these its pods have."""
+        known: dict[tuple[int, frozenset[int] | None], int] = {}
+        for podset in self.instance.podsets:
+            s, k = podset.index, -1
+            if self.restless[s]:
+                tied = len(podset.allowed) <= 1
+                key = self.shape[s].index, None if tied else podset.allowed
+                k = known.setdefault(key, len(known))
+                if k == len(self.distinct):
+                    self.distinct.append(self.shape[s])
+                    self.admitting.append(self.allowed(s).copy())
+                elif tied:
+                    self.admitting[k] |= self.allowed(s)
+            self.distinct_of.append(k)
 
     def _allocate(self, rows: int) -> None:
         resources, devices = len(self.instance.resources), self.device_class.shape[1]
@@ -126,7 +146,7 @@ class Board(State):
         self._row[s, spot] = row
         self._spot.append(spot)
         self.rows_on[spot.node].append(row)
-        self.node[row], self.row_shape[row], self.podset[row] = spot.node, shape.index, s
+        self.node[row], self.row_shape[row], self.podset[row] = spot.node, self.distinct_of[s], s
         podset = self.instance.podsets[s]
         self.fixed[row] = podset.running and self.live[s] and spot not in podset.current
         self.request[:, row] = shape.request

@@ -122,6 +122,7 @@ class Filling:
         for k in np.unique(shapes).tolist():
             shape = self.board.distinct[k]
             rows = np.flatnonzero(shapes == k)
+            rows = rows[self.board.admitting[k][rooms.node[rows]]]
             for r, amount in shape.asks:
                 rows = rows[rooms.free[r, rows] >= amount]
             rows = _able(shape, rooms, classes, rows)

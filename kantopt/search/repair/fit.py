@@ -17,7 +17,7 @@ class Fit:
     Attributes
     ----------
     on
-        Shapes x nodes: whether one more pod fits there, of those that the node admits if any.
+        Shapes x nodes: whether the node admits one more pod and has room for it.
     somewhere
         Nodes on which one more pod of each shape fits.
     """
@@ -37,7 +37,7 @@ class Fit:
                 self._class[i, k], self._count[i, k] = need.device_class, need.count
                 for plane, amount in need.ask:
                     self._ask[i, plane, k] = amount
-        self._admitted = _admitted(board)
+        self._admitted: Mask = np.array(board.admitting).reshape(len(shapes), state.size)
         self.on = np.zeros((len(shapes), state.size), dtype=np.bool_)
         self._seen = len(state.touched)
         self._room: Ints = np.zeros((len(state.instance.resources), 0), dtype=np.int64)
@@ -81,8 +81,8 @@ class Fit:
     def nodes_for(self, s: int) -> Ints:
         """Nodes that admit and hold one more pod of a pod set."""
         self.refresh()
-        state = self.board
-        return np.flatnonzero(self.on[state.shape[s].index] & state.allowed(s))
+        board = self.board
+        return np.flatnonzero(self.on[board.distinct_of[s]] & board.allowed(s))
 
     def instead(self, s: int) -> Ints:
         """Rows of pods whose node would hold a pod of a pod set, were one of theirs gone.
@@ -93,7 +93,7 @@ class Fit:
         board = state = self.board
         shape = state.shape[s]
         mask = board.loose(np.arange(board.rows))
-        mask &= board.row_shape[: board.rows] != shape.index
+        mask &= board.row_shape[: board.rows] != board.distinct_of[s]
         for r, amount in shape.asks:
             mask &= self._room[r, : board.rows] >= amount
         rows = np.flatnonzero(mask)
@@ -115,15 +115,3 @@ class Fit:
         if n is not None:
             nodes -= self.on[shapes, n]
         return np.asarray(nodes > 0, dtype=np.bool_)
-
-
-def _admitted(board: Board) -> Mask:
-    """Shapes x nodes: whether a node admits a restless pod of a shape."""
-    found = np.zeros((len(board.distinct), board.size), dtype=np.bool_)
-    looked: set[tuple[int, frozenset[int]]] = set()
-    for podset in board.instance.podsets:
-        key = board.shape[podset.index].index, podset.allowed
-        if board.restless[podset.index] and key not in looked:
-            looked.add(key)
-            found[key[0]] |= board.allowed(podset.index)
-    return found

@@ -43,7 +43,7 @@ class Partners:
         """A restless pod set of each shape."""
         for s, restless in enumerate(board.restless):
             if restless:
-                self._sample[board.shape[s].index] = s
+                self._sample[board.distinct_of[s]] = s
         size = np.array([[*shape.request, *shape.demand] for shape in board.distinct])
         below: Mask = np.all(size[:, None, :] <= size[None, :, :], axis=2)
         self._smaller: Mask = below & ~below.T

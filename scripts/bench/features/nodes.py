@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.model import Objective
 from kantopt.schema.objectives import AmountObjective
-from kantopt.schema.snapshot import PriorityClass
+from kantopt.schema.snapshot import Node, PriorityClass
 from scripts.bench.features.stated import (
     HOSTNAME,
     Stated,
     each_node,
+    each_pod_set,
     metrics_of,
     only_if,
     with_model,
     with_snapshot,
 )
+
+_POOL = "bench.example/pool"
+_OF_PODS = {"unplaced", "displaced", "evictions", "lost_gpu_seconds", "moves", "changes_to_plan"}
+"""Metrics to which a node more is nothing."""
 
 
 def cordoned_node(stated: Stated) -> Stated:
@@ -40,6 +46,41 @@ def _another(stated: Stated, **changes: Any) -> Stated:
     labels = {key: value for key, value in nodes[0].labels.items() if key != HOSTNAME}
     new = nodes[0].model_copy(update={"name": "bench-node", "labels": labels, **changes})
     return with_snapshot(stated, nodes=(*nodes, new))
+
+
+def another_pool(stated: Stated) -> Stated:
+    """A pool that has room beside the others, and a pod there of each kind that runs: neither
+    selects the nodes of the other."""
+    only_if(metrics_of(stated.asked) <= _OF_PODS)
+    there = {node.name: node for node in stated.snapshot.nodes}
+    made = each_node(stated, lambda node: {"labels": {**node.labels, _POOL: "a"}})
+    made = each_pod_set(
+        made, lambda _, podset: {"node_selector": {**podset.node_selector, _POOL: "a"}}
+    )
+    nodes: list[Node] = []
+    jobs: dict[str, Job] = {}
+    for _, podset in stated.pod_sets():
+        ask = repr((podset.requests, podset.devices))
+        if ask in jobs or not podset.assignments:
+            continue
+        place, name = podset.assignments[0], f"bench-pool-{len(nodes)}"
+        labels = {k: v for k, v in there[place.node].labels.items() if k != HOSTNAME}
+        copied = {"name": name, "labels": {**labels, _POOL: "b"}}
+        nodes.append(there[place.node].model_copy(update=copied))
+        pod = PodSet(
+            count=1,
+            requests=podset.requests,
+            devices=podset.devices,
+            node_selector={_POOL: "b"},
+            assignments=(Assignment(node=name, devices=place.devices),),
+        )
+        jobs[ask] = Job(name=name, priority=stated.lowest_priority(), pod_sets=(pod,))
+    only_if(bool(nodes))
+    return with_snapshot(
+        made,
+        nodes=(*made.snapshot.nodes, *nodes),
+        jobs=(*made.snapshot.jobs, *jobs.values()),
+    )
 
 
 def prices(stated: Stated) -> Stated:

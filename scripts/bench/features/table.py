@@ -192,6 +192,7 @@ _SINGLE = (
     Feature("dirty-rate", jobs.dirty_rate, "only how long moves take depends on it"),
     Feature("cordoned-node", nodes.cordoned_node, "no pod comes to it", (_R.ELIGIBILITY,)),
     Feature("unready-node", nodes.unready_node, "no pod comes to it", (_R.ELIGIBILITY,)),
+    Feature("another-pool", nodes.another_pool, "neither may use the other's", (_R.ELIGIBILITY,)),
     Feature("drained-node", nodes.drained_node, "nobody is on it, nobody comes", (_R.ELIGIBILITY,)),
     Feature("prices", nodes.prices, "they are counted after all else"),
     Feature("hostname-labels", nodes.hostname_labels, "names stood for them"),

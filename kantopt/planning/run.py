@@ -102,7 +102,7 @@ class Run:
         self.small = process_time() - worked <= SMALL
         if not self.small:  # the first time much is worked out that is known from then on
             self.judging = min(self.judging, self._judging(placement))
-        self.saying_why = 0.0
+        self.counting = 0.0
         """Seconds that counting takes before it is said why jobs stay pending, once it is known."""
         self.most_kept = shares.ENDING * self.deadline.remaining()
         """Seconds that ordering, verifying and writing have at most."""
@@ -133,7 +133,7 @@ class Run:
 
     def keep_for_ending(self, found: Placement | None) -> None:
         """Keep what ordering, verifying and writing a plan take, and what is kept besides."""
-        ending = ending_seconds(self.instance, found, self.judging) + self.saying_why
+        ending = ending_seconds(self.instance, found, self.judging) + self.counting
         self.reserve.seconds = min(ending, self.most_kept) + self.kept_besides
 
     @property

@@ -142,7 +142,7 @@ def _get_ready_to_end(run: Run) -> None:
     if not run.small:
         began = elapsed()
         get_ready(run.instance, run.incumbent.placement)
-        run.saying_why = elapsed() - began
+        run.counting = elapsed() - began
         run.keep_for_ending(run.incumbent.placement)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kantopt.schema.jobs import Assignment, Job, PodSet
@@ -43,9 +44,13 @@ def drained_node(stated: Stated) -> Stated:
 
 def _another(stated: Stated, **changes: Any) -> Stated:
     nodes = stated.snapshot.nodes
-    labels = {key: value for key, value in nodes[0].labels.items() if key != HOSTNAME}
-    new = nodes[0].model_copy(update={"name": "bench-node", "labels": labels, **changes})
-    return with_snapshot(stated, nodes=(*nodes, new))
+    return with_snapshot(stated, nodes=(*nodes, _like(nodes[0], "bench-node", {}, **changes)))
+
+
+def _like(node: Node, name: str, labels: Mapping[str, str], **changes: Any) -> Node:
+    """Return a node like another with a name of its own, and some labels besides."""
+    kept = {key: value for key, value in node.labels.items() if key != HOSTNAME}
+    return node.model_copy(update={"name": name, "labels": {**kept, **labels}, **changes})
 
 
 def another_pool(stated: Stated) -> Stated:
@@ -64,9 +69,7 @@ def another_pool(stated: Stated) -> Stated:
         if ask in jobs or not podset.assignments:
             continue
         place, name = podset.assignments[0], f"bench-pool-{len(nodes)}"
-        labels = {k: v for k, v in there[place.node].labels.items() if k != HOSTNAME}
-        copied = {"name": name, "labels": {**labels, _POOL: "b"}}
-        nodes.append(there[place.node].model_copy(update=copied))
+        nodes.append(_like(there[place.node], name, {_POOL: "b"}))
         pod = PodSet(
             count=1,
             requests=podset.requests,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 import pytest
 
+from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import gather, reunite
+from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.pairs import _meeting, carry_over, share_out
 from kantopt.search.chains.scope import scope_of
@@ -19,10 +22,14 @@ from kantopt.search.chains.select import select
 from kantopt.search.shapes import Ints
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from tests.verify.world import job, node, pods, question
+from tests.search.helpers import searching
+from tests.verify.world import Document, job, node, pods, question
 
 OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
 COUNTS = {"priority": "counts"}
+BRIEF = Deadline(1.0, deterministic=True)
+
+improve = searching(chains)
 
 
 def packed(instance: Instance) -> Packing:
@@ -39,8 +46,15 @@ def always() -> bool:
     return True
 
 
-def crowd(seed: int, *, limits: dict[str, int] | None = None) -> Instance:
-    """Five nodes nearly full of pods of all sizes, and some that wait."""
+def crowd(
+    seed: int,
+    *,
+    limits: dict[str, int] | None = None,
+    nodes: Sequence[Document] = (),
+    beside: Sequence[Document] = (),
+) -> Instance:
+    """Five nodes nearly full of pods of all sizes, and some that wait; beside other nodes and jobs
+    of another pool."""
     rng = random.Random(seed)
     jobs = []
     free = {f"n{i}": [40, 40] for i in range(5)}
@@ -51,9 +65,11 @@ def crowd(seed: int, *, limits: dict[str, int] | None = None) -> Instance:
         for name in on:
             free[name][0] -= cpu
             free[name][1] -= gpu
-        jobs.append(job(f"j{i}", pods(cpu=cpu, gpu=gpu, on=on)))
-    nodes = [node(name, cpu=40, gpu=40) for name in free]
-    return question(nodes, jobs, objectives=OBJECTIVES, rules=COUNTS, limits=limits)
+        jobs.append(job(f"j{i}", pods(cpu=cpu, gpu=gpu, on=on, nodeSelector={"pool": "a"})))
+    full = [node(name, cpu=40, gpu=40, labels={"pool": "a"}) for name in free]
+    return question(
+        [*full, *nodes], [*jobs, *beside], objectives=OBJECTIVES, rules=COUNTS, limits=limits
+    )
 
 
 def best_price(packing: Packing, nodes: tuple[int, int], wanted: Ints, moves: float) -> float:
@@ -123,6 +139,24 @@ def test_gathering_places_pods_that_chains_cannot() -> None:
         settle(packing, [], 0.0, None, never)
         more += any(operator(packing, rng, never) for operator in (gather, select) * 3)
     assert more >= 5
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_room_that_another_pool_has_misleads_nobody(waits: bool) -> None:
+    """Its pods ask for the same; or one waits there for more than is left on any node."""
+    there = {"nodeSelector": {"pool": "b"}}
+    nodes = [node(f"m{i}", cpu=40, gpu=40, labels={"pool": "b"}) for i in range(5)]
+    running = [job(f"b{i}", pods(cpu=6, gpu=6, on=[f"m{i}"], **there)) for i in range(5)]
+    large = [job(f"c{i}", pods(cpu=21, gpu=21, **there)) for i in range(5 + waits)]
+    more = 0
+    for seed in range(5):
+        alone, beside = crowd(seed), crowd(seed, nodes=nodes, beside=[*running, *large])
+        apart, both = (improve(q, q.current, tiers_of(q), BRIEF) for q in (alone, beside))
+        unplaced = [
+            measure(q, found, tiers_of(q))[0] for q, found in ((alone, apart), (beside, both))
+        ]
+        more += unplaced[1] - unplaced[0] - waits
+    assert more <= 1
 
 
 def test_what_moved_for_nothing_is_reunited() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -202,9 +203,10 @@ def settle(
 ) -> bool:
     """Place what is loose and what waits, the most important first; return False if it is in vain.
 
-    Pods that fail stay unplaced. A pod that asks for at least as much as one that has just failed
-    is not tried, nor are others than the loose ones where as many are placed as can be. In vain is
-    what cannot come out as good as ``best``. Ends early when ``over``.
+    Pods that fail stay unplaced. A pod that asks for at least as much as one that has just failed,
+    of those whom the same nodes admit, is not tried, nor are others than the loose ones where as
+    many are placed as can be. In vain is what cannot come out as good as ``best``. Ends early when
+    ``over``.
     """
     queue: list[tuple[int, bool, float, int]] = []
     tosses = packing.noise(packing.count).tolist()
@@ -221,16 +223,15 @@ def settle(
             evicted = back and k < packing.running[g] - packing.placed[g]
             queue.append((rank, not known, -size if known else size - evicted, g))
     heapq.heapify(queue)
-    failed: list[tuple[int, ...]] = []
+    failed: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     floor = [0] * len(packing.key)
     while queue and not over():
         rank, new, _, g = heapq.heappop(queue)
         request = packing.request[g]
         if new and (rank == NEVER or packing.key[rank] <= packing.floor[rank]):
             continue
-        hopeless = packing.allowed[g] is None and any(
-            all(x >= y for x, y in zip(request, other, strict=True)) for other in failed
-        )
+        vain = failed[int(packing.place_class[g])]
+        hopeless = any(all(x >= y for x, y in zip(request, other, strict=True)) for other in vain)
         admitted = packing.guards.none or packing.guards.admits(g)
         if admitted and not hopeless and put(packing, g, noise):
             continue
@@ -240,8 +241,8 @@ def settle(
                 size = packing.size[i] * (1 + noise * tosses[i])
                 heapq.heappush(queue, (packing.rank(i, packing.placed[i]), False, -size, i))
             continue
-        if packing.allowed[g] is None and admitted and not hopeless:
-            failed.append(request)
+        if admitted and not hopeless:
+            vain.append(request)
         if best is not None:
             for i, value in packing.coming[g].unplaced:
                 floor[i] += value

@@ -23,7 +23,6 @@ First only bargains are taken; what is still lacking then may cost more.
 """
 HOMEWARDS = (0.3, 0.1, 0.05, 0.02)
 """The same for a pod that comes home."""
-_NO_LIMIT = 2**50
 
 
 def gather(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bool:
@@ -36,6 +35,10 @@ def gather(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
         for g in range(packing.count)
         if packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
     ]
+    parts = sorted({packing.part[g] for g in waiting})
+    if len(parts) > 1:
+        part = rng.choice(parts)
+        waiting = [g for g in waiting if packing.part[g] == part]
     mark = len(packing.journal)
     g = _exchange(packing, waiting, rng) if waiting else None
     if g is not None and gather_for(packing, g, rng, over):
@@ -88,18 +91,13 @@ def come_home(packing: Packing, rng: random.Random, over: Callable[[], bool]) ->
     return _go_round(packing, g, home, rng, over, HOMEWARDS, here)
 
 
-def _room(packing: Packing) -> Ints:
-    """Amount of each resource that is free on all nodes together."""
-    return np.asarray(packing.free.clip(0, _NO_LIMIT).sum(axis=1), dtype=np.int64)
-
-
 def _exchange(packing: Packing, waiting: list[int], rng: random.Random) -> int | None:
-    """Return a group that waits and that all free room would hold a pod of.
+    """Return a group that waits and that all free room of its part would hold a pod of.
 
     Where there is none, pods that count as much give way to smaller ones that wait.
     """
     for _ in range(EXCHANGES + 1):
-        room = _room(packing)
+        room = packing.room_of(packing.part[waiting[0]])
         able = [g for g in waiting if (packing.ask[g] <= room).all()]
         if able:
             return min(rng.sample(able, min(len(able), 3)), key=lambda g: packing.size[g])
@@ -147,12 +145,13 @@ def _node(packing: Packing, g: int, rng: random.Random) -> int | None:
     lack = np.maximum(0, packing.ask[g][:, None] - packing.free)
     price = packing.weight @ lack
     price = price * (0.5 + packing.noise(packing.nodes))
-    allowed = packing.allowed[g]
+    allowed, able = packing.allowed[g], packing.nodes
     if allowed is not None:
-        if not allowed.any():
+        able = int(allowed.sum())
+        if not able:
             return None
         price = np.where(allowed, price, np.inf)
-    few = np.argsort(price, kind="stable")[: 1 + packing.nodes // 8].tolist()
+    few = np.argsort(price, kind="stable")[: 1 + able // 8].tolist()
     return int(rng.choice(few))
 
 
@@ -166,14 +165,17 @@ def _go_round(
     first: int | None = None,
 ) -> bool:
     """Collect room on a node from the others, one of them first, until a pod fits; place it."""
-    wanted, shut = packing.ask[g], packing.shut_for(g)
+    wanted, shut, partners = packing.ask[g], packing.shut_for(g), packing.partners(n)
+    if first is not None:
+        partners[first] = True
+    most = min(PARTNERS, int(partners.sum()))
     for moves in prices:
         price = packing.scale @ packing.free.clip(max=2**59)
         price = price * (0.3 + packing.noise(packing.nodes))
-        price[n] = -np.inf
+        price[~partners] = -np.inf
         if first is not None:
             price[first] = np.inf
-        for other in np.argsort(-price, kind="stable")[: min(PARTNERS, packing.nodes - 1)].tolist():
+        for other in np.argsort(-price, kind="stable")[:most].tolist():
             if packing.has_room(g, n) or over():
                 break
             changes = share_out(packing, other, n, wanted, shut, moves, rng)

@@ -13,7 +13,7 @@ from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
-from kantopt.search.chains.scope import Scope, scope_of
+from kantopt.search.chains.scope import Scope, scope_at_stake
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import Evictions
 from kantopt.search.engine.incumbent import Incumbent
@@ -89,7 +89,7 @@ def improve(
 
 def promising(instance: Instance, start: Placement) -> bool:
     """Whether there are pods whose place :func:`improve` may change."""
-    groups = scope_of(instance, start).groups
+    groups = scope_at_stake(instance, start).groups
     cells = len(groups) * len(instance.nodes)
     return cells <= _MOST_CELLS and any(group.running or group.most for group in groups)
 
@@ -126,7 +126,7 @@ class _Run:
         """Restart a few times, then iterate around the best."""
         if self.over() or self.best.done:
             return
-        scope = scope_of(self.instance, self.best.placement)
+        scope = scope_at_stake(self.instance, self.best.placement)
         cells = len(scope.groups) * len(self.instance.nodes)
         deterministic = self.deadline.deterministic
         if not cells or cells > (_MOST_CELLS_DETERMINISTIC if deterministic else _MOST_CELLS):
@@ -176,7 +176,7 @@ class _Run:
 
         Where it places more pods than are placed around here, the search stays where there is room.
         """
-        scope = scope_of(self.instance, placement)
+        scope = scope_at_stake(self.instance, placement)
         if not scope.like(self.packing.scope):
             self._begin(scope)
             return

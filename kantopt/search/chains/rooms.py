@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 SLOTS = 4
 """Of each node at first."""
+_NO_LIMIT = 2**50
 _EMPTY = -(2**61)
 """What a slot without pods offers: less than nothing, whatever is added."""
 
@@ -66,6 +67,10 @@ class Rooms:
         self.weight: Floats = 1.0 / np.maximum(1.0, self.ask.mean(axis=0))
         """Per resource, what makes its amounts comparable: pods of mean size."""
         self._build_masks()
+        self.part = [group.part for group in groups]
+        entered = True if self._admits is None else self._admits.any(axis=0)
+        self._places = [mask_of(self.nodes, nodes) & entered for nodes in scope.parts]
+        """Per part, nodes that admit somebody."""
         self.home = [group.home for group in groups]
         self.on: list[dict[int, int]] = [{} for _ in groups]
         """Pods of each group by node."""
@@ -74,22 +79,37 @@ class Rooms:
     def _build_masks(self) -> None:
         groups = self.scope.groups
         self.allowed: list[Mask | None] = []
-        masks: list[Mask] = [np.ones(self.nodes, dtype=np.bool_)]
-        known: dict[frozenset[int] | None, int] = {None: 0}
-        self._class = np.zeros(self.count, dtype=np.int64)
+        masks: list[Mask] = []
+        known: dict[frozenset[int] | None, int] = {}
+        self.place_class: Ints = np.zeros(self.count, dtype=np.int64)
+        """Number of each group; those that the same nodes admit have the same one."""
         for g, group in enumerate(groups):
             nodes = group.allowed
             if group.homebound:
                 nodes = frozenset(group.home) & (nodes if nodes is not None else set(group.home))
             if nodes not in known:
                 known[nodes] = len(masks)
-                masks.append(mask_of(self.nodes, nodes or ()))
-            self._class[g] = known[nodes]
+                masks.append(mask_of(self.nodes, range(self.nodes) if nodes is None else nodes))
+            self.place_class[g] = known[nodes]
             self.allowed.append(None if nodes is None else masks[known[nodes]])
-        self._admits: Mask | None = np.array(masks) if len(masks) > 1 else None
+        self._admits: Mask | None = np.array(masks) if known.keys() - {None} else None
         """Per class of groups, the nodes that admit their pods; ``None`` if all admit all."""
         self.fixed_place: Mask = np.array([group.homebound for group in groups] + [True])
         """Groups whose pods go nowhere else; and the group of no pods."""
+
+    def room_of(self, part: int) -> Ints:
+        """Amount of each resource that is free on all nodes of a part that admit somebody."""
+        free = self.free[:, self._places[part]]
+        return np.asarray(free.clip(0, _NO_LIMIT).sum(axis=1), dtype=np.int64)
+
+    def partners(self, n: int) -> Mask:
+        """Nodes that pods may come to that may come to this one as well."""
+        if self._admits is None:
+            found = np.ones(self.nodes, dtype=np.bool_)
+        else:
+            found = np.asarray(self._admits[self._admits[:, n]].any(axis=0))
+        found[n] = False
+        return found
 
     def _lay_out(self, width: int) -> None:
         """Give each node ``width`` slots; those in use are filled in anew."""
@@ -203,7 +223,7 @@ class Rooms:
         for r in range(self._shared, self.resources):
             mask[:, self.asks[r] > 0] &= (self.free[r, nodes] > 0)[:, None]
         if self._admits is not None:
-            mask &= self._admits[self._class[:, None], nodes].T
+            mask &= self._admits[self.place_class[:, None], nodes].T
         return np.asarray(mask.any(axis=0), dtype=np.bool_)
 
     def taking(self, slots: Ints, groups: Ints) -> Mask:
@@ -214,14 +234,14 @@ class Rooms:
         for r in range(self._shared, self.resources):
             rows[self.asks[r, groups] > 0] &= self.offer[r, slots] > 0
         if self._slot_admits is not None:
-            rows &= self._slot_admits[self._class[groups][:, None], slots]
+            rows &= self._slot_admits[self.place_class[groups][:, None], slots]
         return np.asarray(rows.any(axis=1), dtype=np.bool_)
 
     def admitted(self, groups: Ints, n: int) -> Mask:
         """Per group asked, whether a node admits its pods."""
         if self._admits is None:
             return np.ones(len(groups), dtype=np.bool_)
-        return np.asarray(self._admits[self._class[groups], n], dtype=np.bool_)
+        return np.asarray(self._admits[self.place_class[groups], n], dtype=np.bool_)
 
     def makes_room(self, g: int) -> Mask:
         """Per slot, whether a pod of a group fits once one of the slot's has left."""
@@ -229,7 +249,7 @@ class Rooms:
         for r in self._rows[g]:
             row &= self.offer[r] >= self.ask[g, r]
         if self._slot_admits is not None:
-            row &= self._slot_admits[self._class[g]]
+            row &= self._slot_admits[self.place_class[g]]
         return np.asarray(row, dtype=np.bool_)
 
     def cleared(self, g: int, leaving: Mask, most: int) -> Ints:

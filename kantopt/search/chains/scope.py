@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
+from kantopt.problem.parts import Share
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.neighbours import Neighbours
+from kantopt.search.parts.ties import tied
 from kantopt.verify.step import Loads
 
 NO_LIMIT = 2**60
@@ -51,6 +53,8 @@ class Group:
     """One member is a gang's minimum: what comes after the first pod is beyond it."""
     kin: int | None
     """Number of those of whom neighbours say the same; ``None`` if they say nothing."""
+    part: int
+    """Number of the part of the question that the job lies in; see :class:`Scope`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Scope:
     """The sets that keep apart, in the order of what follows the resources there."""
     others: tuple[tuple[int, Spot, int], ...]
     """Pod set, spot and pods of those in no group that neighbours look at."""
+    parts: tuple[tuple[int, ...], ...]
+    """Nodes of each part of the question that has groups; room elsewhere is no room for them."""
 
     def like(self, other: Scope) -> bool:
         """Whether the same groups have the same room, wherever their pods are."""
@@ -139,22 +145,52 @@ def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
     return group.podsets, group.least, group.most
 
 
-def scope_of(instance: Instance, start: Placement) -> Scope:
-    """Find the groups; pods of other roles stay where ``start`` has them."""
+def scope_at_stake(instance: Instance, start: Placement) -> Scope:
+    """Find the groups of the parts of a question in which somebody waits or has been disturbed.
+
+    What room or pods there are elsewhere is of no use to anybody there.
+    """
+    return scope_of(instance, start, [p for p in tied(instance) if _at_stake(instance, start, p)])
+
+
+def _at_stake(instance: Instance, start: Placement, part: Share) -> bool:
+    return any(
+        start.placed(s) < instance.podsets[s].count
+        or (instance.podsets[s].running and start.podsets[s] != instance.podsets[s].current)
+        for j in part.jobs
+        for s in instance.jobs[j].podsets
+    )
+
+
+def scope_of(instance: Instance, start: Placement, parts: Sequence[Share] | None = None) -> Scope:
+    """Find the groups; pods of other roles stay where ``start`` has them.
+
+    Parameters
+    ----------
+    parts
+        Of the question, each by itself, those to find groups in; ``None``: the whole as one.
+    """
+    nodes = range(len(instance.nodes))
+    places = [tuple(nodes)] if parts is None else [part.nodes for part in parts]
+    part_of = {j: p for p, part in enumerate(parts or ()) for j in part.jobs}
+    if parts is None:
+        part_of = dict.fromkeys(range(len(instance.jobs)), 0)
     fixed, free = _fixed_jobs(instance), freedom_of(instance)
     felt = neighbours_of(instance)
     kins, crowded = _kins(instance, felt, free)
     roles = [
         (job, role, podsets)
         for job in instance.jobs
+        if job.index in part_of
         for role in job.roles
         for podsets in _parts(instance, start, role, free, free.close | crowded)
     ]
     active = {s for _, _, podsets in roles for s in podsets}
     loads = Loads.of(instance, _without(start, active))
     kept = _scarce(instance, loads.between(start, _with_victims(instance, start, active)), active)
+    reached = {n for place in places for n in place}
     room = tuple(
-        tuple(_room(instance, loads, n, r) for n in range(len(instance.nodes))) for r in kept
+        tuple(_room(instance, loads, n, r) if n in reached else 0 for n in nodes) for r in kept
     )
     total = [sum(x for x in row if x < NO_LIMIT) or 1 for row in room]
     sets = map(frozenset, sorted({term.others for term in free.apart}))
@@ -171,6 +207,7 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
             [int(podsets[0] in those) for those in apart],
             free,
             kins.get(podsets[0]),
+            part_of[job.index],
             fixed=job.index in fixed,
         )
         for job, role, podsets in roles
@@ -181,7 +218,7 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
         if s not in active and felt.concern(s)
         for spot, pods in sorted(spots.items())
     )
-    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart, others)
+    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart, others, tuple(places))
 
 
 def neighbours_of(instance: Instance) -> Neighbours:
@@ -287,6 +324,7 @@ def _group(
     apart: list[int],
     free: Freedom,
     kin: int | None,
+    part: int,
     *,
     fixed: bool,
 ) -> Group:
@@ -327,4 +365,5 @@ def _group(
         surplus=stands and not fixed,
         begins=needed == 1 and not fixed,
         kin=kin,
+        part=part,
     )

@@ -20,7 +20,6 @@ MIXES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LOYALTIES = (0.2, 0.2, 0.1, 0.1, 0.05, 0.05, 0.02, 0.02)
 """By how much smaller pods count that are placed now, and once more if they run now."""
 _MOST_COMING = 30
-_NO_LIMIT = 2**50
 
 
 def select(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bool:
@@ -59,9 +58,9 @@ def _waits(packing: Packing, g: int) -> bool:
     return packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
 
 
-def _kind(packing: Packing, g: int) -> tuple[int, int]:
-    """Pods of a kind count alike."""
-    return packing.coming[g].placing, packing.coming[g].value
+def _kind(packing: Packing, g: int) -> tuple[int, int, int]:
+    """Pods of a kind count alike and share nodes."""
+    return packing.coming[g].placing, packing.coming[g].value, packing.part[g]
 
 
 def _stay(packing: Packing, g: int) -> int:
@@ -80,13 +79,14 @@ def _farthest(packing: Packing, g: int) -> int:
 def _choose(packing: Packing, groups: list[int], rng: random.Random) -> list[int]:
     """Return how many pods of each group to place: more than now in all, or as many as now.
 
-    All nodes are taken for one. With pods in the order of their size, which weighs the resources
-    in turn, as many of the smallest are taken as that node holds.
+    All nodes of their part are taken for one. With pods in the order of their size, which weighs
+    the resources in turn, as many of the smallest are taken as that node holds.
     """
     placed: Ints = np.array([packing.placed[g] for g in groups], dtype=np.int64)
-    asks = packing.ask[groups]
-    room = packing.free.clip(0, _NO_LIMIT).sum(axis=1) + placed @ asks
-    used = np.array(packing.placed, dtype=np.int64) @ packing.ask
+    asks, part = packing.ask[groups], packing.part[groups[0]]
+    room = packing.room_of(part) + placed @ asks
+    near = np.array(packing.part) == part
+    used = np.where(near, packing.placed, 0) @ packing.ask
     room = room - (room - placed @ asks + used) * rng.choice(WASTES) // 1000
     most = np.array([packing.most_alike(g) for g in groups])
     owner = np.arange(len(groups)).repeat(most)

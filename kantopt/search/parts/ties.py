@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.freedom import Freedom
+from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.parts import Share
@@ -15,6 +16,12 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.parts.kept_apart import KeptApart
 from kantopt.search.parts.union import Union
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+
+
+@lru_cache(maxsize=4)
+def tied(instance: Instance) -> tuple[Share, ...]:
+    """Return what rules tie together, whatever metrics look at."""
+    return tuple(Ties(instance, (), freedom_of(instance)).shares())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from kantopt.errors import BadDataError, Problem
@@ -78,11 +78,8 @@ def build_instance(
     typed = typed_quotas(snapshot)
     resources = (*offered, *uses.offer, *(quota.name for quota in typed))
     drained = frozenset(model.drain)
-    unlimited = frozenset(quota.name for quota in typed)
-    nodes = tuple(
-        _node(i, node, resources, drained, uses.offer, unlimited)
-        for i, node in enumerate(snapshot.nodes)
-    )
+    offers = _Offers(resources, uses.offer, frozenset(quota.name for quota in typed))
+    nodes = tuple(_node(i, node, offers.of(node), drained) for i, node in enumerate(snapshot.nodes))
     if any(podset.exclusive_claims for job in documents for podset in job.pod_sets):
         nodes = tuple(replace(node, labels={**node.labels, CLUSTER: "cluster"}) for node in nodes)
     topology = _topology(snapshot, nodes)
@@ -171,27 +168,50 @@ def labels_of(node: NodeDocument) -> dict[str, str]:
     return {**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels}
 
 
-def _node(
-    index: int,
-    node: NodeDocument,
-    resources: tuple[str, ...],
-    drained: frozenset[str],
-    things: Mapping[str, int],
-    unlimited: frozenset[str],
-) -> Node:
-    offer = {**node.allocatable, **things}
-    capacity: list[int | None] = list(amounts(resources, offer, up=False))
-    if "pods" not in node.allocatable:
-        capacity[resources.index("pods")] = None
-    for name in unlimited:
-        capacity[resources.index(name)] = None
-    devices = tuple(
-        Device(group.device_class, amounts(resources, group.capacity, up=False))
-        for group in node.devices
-        for _ in range(group.count)
-    )
-    gpus = gpu_milli_of(resources, capacity)
-    gpus += sum(gpu_milli_of(resources, device.capacity) for device in devices)
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a node offers."""
+
+    capacity: tuple[int | None, ...]
+    devices: tuple[Device, ...]
+    gpu_milli: int
+
+
+class _Offers:
+    """What nodes offer, worked out once for all that are alike."""
+
+    def __init__(
+        self, resources: tuple[str, ...], things: Mapping[str, int], unlimited: frozenset[str]
+    ) -> None:
+        self._resources, self._things, self._unlimited = resources, things, unlimited
+        self._known: dict[str, _Offer] = {}
+
+    def of(self, node: NodeDocument) -> _Offer:
+        """Return what a node offers."""
+        kind = repr((node.allocatable, node.devices))
+        if kind not in self._known:
+            self._known[kind] = self._offer(node)
+        return self._known[kind]
+
+    def _offer(self, node: NodeDocument) -> _Offer:
+        resources = self._resources
+        offer = {**node.allocatable, **self._things}
+        capacity: list[int | None] = list(amounts(resources, offer, up=False))
+        if "pods" not in node.allocatable:
+            capacity[resources.index("pods")] = None
+        for name in self._unlimited:
+            capacity[resources.index(name)] = None
+        devices = tuple(
+            Device(group.device_class, amounts(resources, group.capacity, up=False))
+            for group in node.devices
+            for _ in range(group.count)
+        )
+        gpus = gpu_milli_of(resources, capacity)
+        gpus += sum(gpu_milli_of(resources, device.capacity) for device in devices)
+        return _Offer(tuple(capacity), devices, gpus)
+
+
+def _node(index: int, node: NodeDocument, offer: _Offer, drained: frozenset[str]) -> Node:
     return Node(
         index=index,
         name=node.name,
@@ -199,9 +219,9 @@ def _node(
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
         unschedulable=node.unschedulable,
         ready=node.ready,
-        capacity=tuple(capacity),
-        devices=devices,
-        gpu_milli=gpus,
+        capacity=offer.capacity,
+        devices=offer.devices,
+        gpu_milli=offer.gpu_milli,
         drained=node.name in drained,
         price=micro_units(node.price),
         idle_power=node.idle_power,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
@@ -22,7 +22,7 @@ class Shape:
     gpu_milli: int
 
 
-def shape_of(resources: Sequence[str], shape: MixShape) -> Shape:
+def shape_of(resources: tuple[str, ...], shape: MixShape) -> Shape:
     """Return a shape of a model document in base units."""
     requests = amounts(resources, shape.requests)
     devices = tuple(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import gcd
 
 from kantopt.errors import Problem
-from kantopt.problem.cluster import Node
+from kantopt.problem.amounts import offered_by
+from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.job import PodSet
 from kantopt.problem.restricted import balanced
 from kantopt.schema.model import Model
@@ -24,10 +26,11 @@ def overflows(
 ) -> Iterator[Problem]:
     """Find sums that are too large, of what is offered and asked for and of what metrics count."""
     shares = {name for o in model.objectives or () if o.balance for name in balanced(o.balance)}
-    for r, name in enumerate(resources):
-        offered = sum(node.capacity[r] or 0 for node in nodes)
-        offered += sum(device.capacity[r] for node in nodes for device in node.devices)
-        asked = sum(podset.count * podset.demand[r] for podset in podsets)
+    demands = Counter[Amounts]()
+    for podset in podsets:
+        demands[podset.demand] += podset.count
+    for r, (name, offered) in enumerate(zip(resources, offered_by(nodes, resources), strict=True)):
+        asked = sum(count * each[r] for each, count in demands.items())
         if offered + asked >= OVERFLOW:
             found = f"{offered} offered and {asked} asked for, in base units"
             yield Problem(source, name, found, "amounts that sum to less than 2^62")

@@ -268,7 +268,7 @@ class Groups:
         if self._seen == len(state.touched):
             return
         at = self._changed(self._seen)
-        now = state.gpu_weight @ state.left[:, self._order[at]]
+        now = state.gpus_left(self._order[at])
         np.add.at(self._gpus, self._group[at], now - self._left[at])
         self._left[at] = now
         self._seen = len(state.touched)

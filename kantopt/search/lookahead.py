@@ -82,7 +82,7 @@ class Lookahead(Increase):
         """Milli-GPU of nodes that are free and not left over, the sum over all sequences."""
         state = self.state
         free, devices = state.free[:, nodes], state.devices[:, nodes]
-        left = max(1, self._sequences) * (state.gpu_weight @ state.left[:, nodes])
+        left = max(1, self._sequences) * state.gpus_left(nodes)
         over = self.measure(free, devices, state.device_class[nodes])
         return np.asarray(np.maximum(0, left - over), dtype=np.int64)
 

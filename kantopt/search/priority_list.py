@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
+from kantopt.problem.amounts import offered_by
+from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.precedence import Precedence
 
@@ -30,23 +33,19 @@ def priority_list(
         return pending
     rng = random.Random(seed)
     scale = {j: rng.randint(50, 200) if seed else 100 for j in pending}
-    offered = [
-        sum(node.capacity[r] or 0 for node in instance.nodes)
-        + sum(device.capacity[r] for node in instance.nodes for device in node.devices)
-        for r in range(len(instance.resources))
-    ]
+    offered = offered_by(instance.nodes, instance.resources)
     who = Precedence(instance)
+
+    @cache  # pods that ask for the same are many
+    def share_of(count: int, demand: Amounts) -> int:
+        pairs = zip(demand, offered, strict=True)
+        return sum(count * amount * 10**9 // most for amount, most in pairs if amount and most)
 
     def key(j: int) -> tuple[tuple[int, bool, int], int, int, int, int]:
         job = instance.jobs[j]
         podsets = [instance.podsets[s] for s in instance.pending_of(j)]
         gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
-        share = sum(
-            podset.count * amount * 10**9 // most
-            for podset in podsets
-            for amount, most in zip(podset.demand, offered, strict=True)
-            if most
-        )
+        share = sum(share_of(podset.count, podset.demand) for podset in podsets)
         closest = -1 if largest_first else instance.closest(j)
         return who.place_in_queue(job), -closest, -gpus * scale[j], -share * scale[j], j
 

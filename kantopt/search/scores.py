@@ -161,7 +161,7 @@ class Scores:
 
     def _kept_whole(self, shape: PodShape, nodes: Ints) -> Ints:
         """Kant-style: nodes in use first, then where fewest GPUs are left, then the fullest."""
-        gpus = self.state.gpu_weight @ self.state.left[:, nodes]
+        gpus = self.state.gpus_left(nodes)
         whole = (gpus > 0) & (gpus == self._gpus[nodes])
         allocated = self._allocated(shape, nodes)
         return np.asarray(allocated - 128 * gpus - _WHOLE * whole, dtype=np.int64)

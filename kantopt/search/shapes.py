@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kantopt.problem.cluster import Amounts
+from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed
+from kantopt.problem.kept import kept_with_instance
+from kantopt.schema.model import Rule
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -92,3 +95,14 @@ class Shapes:
         resources = max((len(requests) for requests, _ in self._known), default=0)
         rows = [getattr(shape, of) for shape in self._known.values()]
         return np.array(rows, dtype=np.int64).reshape(len(rows), resources)
+
+
+@kept_with_instance(most=1)
+def shapes_of(
+    instance: Instance, classes: tuple[str, ...], device_resources: tuple[int, ...]
+) -> tuple[Shapes, Sequence[PodShape]]:
+    """Return all shapes, and that of each pod set."""
+    shapes, needs = Shapes(classes, device_resources), instance.on(Rule.DEVICES)
+    return shapes, [
+        shapes.of(p.requests, p.devices if needs else (), p.demand) for p in instance.podsets
+    ]

@@ -15,12 +15,13 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.search.neighbours import Neighbours
 from kantopt.search.pace import Pace
 from kantopt.search.quotas import Quotas
-from kantopt.search.shapes import Ints, Mask, PodShape, Shapes, mask_of
+from kantopt.search.shapes import Ints, Mask, PodShape, mask_of, shapes_of
 from kantopt.search.touched import Touched
 
 UNLIMITED = 2**61
 """Stands for no limit in arrays; twice the largest sum of amounts is still below it plus that."""
 
+_ALL = slice(None)
 _K = TypeVar("_K")
 
 Change = tuple[int, Spot, int]
@@ -58,12 +59,7 @@ class State:
         self.quotas = Quotas(instance)
         self.neighbours = Neighbours(instance)
         self.pace = Pace(instance)
-        self.shapes = Shapes(self.classes, self.device_resources)
-        needs = instance.on(Rule.DEVICES)
-        self.shape = [
-            self.shapes.of(p.requests, p.devices if needs else (), p.demand)
-            for p in instance.podsets
-        ]
+        self.shapes, self.shape = shapes_of(instance, self.classes, self.device_resources)
         self._requests = self.shapes.table("request")
         self._demands = self.shapes.table("demand")
         self.spots: list[dict[Spot, int]] = [{} for _ in instance.podsets]
@@ -311,9 +307,11 @@ class State:
         """Pods of a role that are placed, running and newly bound."""
         return sum(self.placed[s] for s in self.instance.jobs[j].roles[role].podsets)
 
-    def gpus_left(self) -> Ints:
-        """Milli-GPU left on each node."""
-        return np.asarray(self.gpu_weight @ self.left, dtype=np.int64)
+    def gpus_left(self, nodes: Ints | slice = _ALL) -> Ints:
+        """Milli-GPU left on each of some nodes, by default on all."""
+        kinds = self.gpu_weight.nonzero()[0]  # one of many resources
+        left = self.left[kinds] if nodes is _ALL else self.left[kinds[:, None], nodes]
+        return np.asarray(self.gpu_weight[kinds] @ left, dtype=np.int64)
 
     def placement(self) -> Placement:
         """Return the placement as it stands; pod sets that did not change keep their spots."""

@@ -184,8 +184,7 @@ def _beside(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
     for job, podset, needed, sums in _staying(instance):
         tiers = (other for other in (*held, tier) if other.concerns(job))
         if not (needed and any(weight(other, podset) for other in tiers)):
-            for r, amount in enumerate(sums):
-                found[r] += amount
+            found = [had + amount for had, amount in zip(found, sums, strict=True)]
     return tuple(found)
 
 
@@ -224,9 +223,9 @@ def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tupl
     whole: dict[tuple[int, int], list[int]] = {}
     for key, number, _, count, requests in _kinds(tier, instance):
         if key not in others:
-            sums = whole.setdefault((key[0], number), [0] * len(requests))
-            for r, amount in enumerate(requests):
-                sums[r] += count * amount
+            sums = whole.get((key[0], number), [0] * len(requests))
+            more = zip(sums, requests, strict=True)
+            whole[key[0], number] = [had + count * amount for had, amount in more]
     for (_, number), sums in whole.items():
         counts[Item(1, tuple(sums))] += number
     return tuple(counts.items())
@@ -257,8 +256,7 @@ def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[A
     wanted = list(_beside(tier, instance, held))
     for i, other in enumerate((*held, tier)):
         for item, count in _items(other, instance, held[:i]):
-            for r, ask in enumerate(item.asks):
-                wanted[r] += count * ask
+            wanted = [had + count * ask for had, ask in zip(wanted, item.asks, strict=True)]
     # No mixture says anything if there is enough of everything.
     short = [r for r, offer in enumerate(offers) if offer is not None and wanted[r] > offer]
     if not short:

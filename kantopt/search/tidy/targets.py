@@ -38,7 +38,7 @@ class Fullest:
         nodes = nodes[rooms(state, state.shape[s], 1, nodes) > 0]
         if not len(nodes):
             return None
-        gpus = state.gpu_weight @ state.left[:, nodes]
+        gpus = state.gpus_left(nodes)
         share = (state.left[:, nodes] / self.most[:, None]).sum(axis=0)
         scarce = self._gpus[nodes] & (not state.instance.podsets[s].gpu_milli)
         for i in np.lexsort((nodes, share, gpus, scarce)).tolist():

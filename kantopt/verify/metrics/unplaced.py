@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
+from kantopt.problem.amounts import gpus_among
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.alike_jobs import alike_jobs
 from kantopt.verify.departures import evictable, most_held, most_on_nodes
 from kantopt.verify.left_out import least_left_out
@@ -319,9 +319,10 @@ def most_gpus(instance: Instance) -> tuple[int, ...]:
             for device, taken in zip(node.devices, standing.device[n], strict=True)
         ]
         for amounts, load in held:
-            for name, amount, used in zip(instance.resources, amounts, load, strict=True):
-                most += gpu_milli(name, used if amount is None else amount)
-                asked[n] -= gpu_milli(name, used)
+            for r, milli in gpus_among(instance.resources):
+                amount, used = amounts[r], load[r]
+                most += milli * (used if amount is None else amount)
+                asked[n] -= milli * used
         found.append(most + max(0, asked[n]))
     return tuple(found)
 

@@ -15,8 +15,9 @@ def check_capacity(step: Step) -> Iterator[Violation]:
         node, load = instance.nodes[n], step.loads.node[n]
         for r, resource in enumerate(instance.resources):
             limit = node.capacity[r]
-            asked = any(instance.podsets[s].requests[r] for s, _, _ in arrived)
-            if asked and limit is not None and load[r] > limit:
+            if limit is None or load[r] <= limit:
+                continue
+            if any(instance.podsets[s].requests[r] for s, _, _ in arrived):
                 yield Violation(
                     Rule.CAPACITY, f"node {node.name}", beyond(load[r], limit, resource)
                 )

@@ -12,8 +12,8 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
+from kantopt.problem.node_room import distinct_groups
 from kantopt.schema.model import Rule
-from kantopt.verify.room import distinct_groups
 from kantopt.verify.step import Loads, Step
 
 Subject = tuple[str | int, ...]

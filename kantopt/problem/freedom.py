@@ -14,6 +14,7 @@ from functools import lru_cache
 from kantopt.problem.apart import sets_apart
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import AntiAffinity, Job, PodSet
+from kantopt.problem.node_room import alike_nodes, room_by_kind
 from kantopt.schema.model import Rule
 
 
@@ -140,9 +141,24 @@ class _Amounts:
         self.instance = instance
         self.rules = rules
         self.limits = instance.model.limits if Rule.LIMITS in rules else None
+        self._holds: dict[tuple[object, ...], bool] = {}
 
     def bound(self, podset: PodSet) -> int:
-        return podset.count if not podset.running and self._admitted(podset) else 0
+        if podset.running or not self._admitted(podset):
+            return 0
+        ask = podset.requests, podset.devices, podset.allowed
+        if ask not in self._holds:
+            self._holds[ask] = self._held(podset)
+        return podset.count if self._holds[ask] else 0
+
+    def _held(self, podset: PodSet) -> bool:
+        """Whether a node that admits the pods would hold one if it were empty."""
+        instance, kinds = self.instance, alike_nodes(self.instance)
+        needs = podset.devices if Rule.DEVICES in self.rules else ()
+        capacity = Rule.CAPACITY in self.rules
+        rooms = room_by_kind(instance, podset.requests, needs, 1, capacity=capacity)
+        nodes = podset.allowed if Rule.ELIGIBILITY in self.rules else range(len(kinds))
+        return any(rooms[kinds[n]] for n in nodes)
 
     def _admitted(self, podset: PodSet) -> bool:
         """Whether any node admits the pods."""

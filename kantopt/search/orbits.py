@@ -17,9 +17,9 @@ from kantopt.problem.counted import counted_nodes
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed
+from kantopt.problem.node_room import node_room
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.room import node_room
 from kantopt.verify.step import Loads
 
 

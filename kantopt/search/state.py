@@ -370,7 +370,7 @@ def _slots(
 
 
 def _groups(slots: Ints, k: int, most: int) -> Ints:
-    """Most groups of ``k`` distinct devices; see :func:`kantopt.verify.room.node_room`."""
+    """Most groups of ``k`` distinct devices; see :func:`kantopt.problem.node_room.node_room`."""
     if k == 1:
         return np.asarray(np.minimum(slots.sum(axis=1), most), dtype=np.int64)
     low = np.zeros(len(slots), dtype=np.int64)

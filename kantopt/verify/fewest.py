@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.verify.room import node_room
+from kantopt.problem.node_room import node_room
 
 
 def fewest_domains(

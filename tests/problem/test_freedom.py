@@ -110,6 +110,21 @@ def test_nobody_is_evicted_for_jobs_that_have_no_place_anywhere_or_may_not_ask()
     never = job("urgent", priority=9, preemptionPolicy="Never")
     nowhere = job("urgent", pods(nodeSelector={"there": "is none"}), priority=9)
     own = job("r", pods(count=3, on=["a", "a", "b"]))
-    for waiting in (never, nowhere):
+    too_large = job("urgent", pods(cpu=9), priority=9)
+    for waiting in (never, nowhere, too_large):
         assert amounts(question(NODES, [own, waiting]), "r") == (3, 0)
-    assert freedom_of(question(NODES, [own, nowhere])).binds == (0, 0)
+    for waiting in (nowhere, too_large):
+        assert freedom_of(question(NODES, [own, waiting])).binds == (0, 0)
+    unbounded = question(NODES, [own, too_large], rules={"capacity": "off"})
+    assert freedom_of(unbounded).binds == (0, 1)
+
+
+def test_a_pod_is_bound_where_an_empty_node_that_admits_it_would_hold_it() -> None:
+    small, large = node("small", cpu=4, labels={"size": "s"}), node("large", cpu=8)
+    waiting = [
+        job("fits", pods(cpu=8)),
+        job("there", pods(cpu=8, nodeSelector={"size": "s"})),
+        job("small", pods(cpu=4, nodeSelector={"size": "s"})),
+    ]
+    instance = question([small, large], [job("r", pods(cpu=4, on=["large"])), *waiting])
+    assert freedom_of(instance).binds == (0, 1, 0, 1)

@@ -141,6 +141,19 @@ def test_gathering_places_pods_that_chains_cannot() -> None:
     assert more >= 5
 
 
+def test_a_pod_that_no_node_could_hold_misleads_nobody() -> None:
+    huge = [job("huge", pods(count=2, cpu=1_000_000))]
+    more = 0
+    for seed in range(5):
+        alone, beside = crowd(seed), crowd(seed, beside=huge)
+        few, many = (
+            measure(q, improve(q, q.current, tiers_of(q), BRIEF), tiers_of(q))
+            for q in (alone, beside)
+        )
+        more += many[0] - few[0] - 2
+    assert more <= 1
+
+
 @pytest.mark.parametrize("waits", [False, True])
 def test_room_that_another_pool_has_misleads_nobody(waits: bool) -> None:
     """Its pods ask for the same; or one waits there for more than is left on any node."""

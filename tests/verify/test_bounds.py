@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem import node_room
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
@@ -223,7 +224,8 @@ def test_what_all_jobs_and_nodes_have_is_added_up_once_whatever_the_shapes(
 
     staying, alike = unplaced._staying, room.alike_nodes
     monkeypatch.setattr(unplaced, "_staying", lambda instance: Walked(staying(instance)))
-    monkeypatch.setattr(room, "alike_nodes", lambda i: walks.append("nodes") or alike(i))
+    for module in (room, node_room):
+        monkeypatch.setattr(module, "alike_nodes", lambda i: walks.append("nodes") or alike(i))
     nodes = [node(name, cpu=16, gpu=8) for name in "abc"]
     held = [job(f"r{k}", pods(gpu=2, on=["a"]), preemptible=False) for k in range(2)]
     waiting = [job(f"w{k}", pods(cpu=1 + k, gpu=1 + k)) for k in range(8)]

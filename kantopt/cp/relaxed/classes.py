@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from kantopt.cp.relaxed.kinds import Kinds, PodKind
 from kantopt.problem.cluster import Device, Node
 from kantopt.problem.instance import Instance
+from kantopt.problem.node_room import node_room
 from kantopt.schema.model import Rule
-from kantopt.verify.room import node_room
 from kantopt.verify.step import Loads
 
 MOST_SETS = 8

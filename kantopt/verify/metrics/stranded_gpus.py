@@ -12,9 +12,9 @@ from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed
 from kantopt.problem.mix import Shape
+from kantopt.problem.node_room import alike_nodes
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.room import alike_nodes
 from kantopt.verify.step import Loads, Step, standing_loads
 from kantopt.verify.whole_nodes import rest_of
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
+from kantopt.problem.node_room import node_room
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.metrics.domains_crossed import fewest_for_need
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
-from kantopt.verify.room import node_room
 from kantopt.verify.step import Loads
 from kantopt.verify.witness.groups import PriceGroup, job_and_pods
 from kantopt.verify.witness.rows import PriceRows, held

@@ -185,6 +185,7 @@ _SINGLE = (
     Feature("terminating", tiny.terminating, "it brings its own room"),
     Feature("nominated", tiny.nominated, "it brings its own room"),
     Feature("not-modelled", tiny.not_modelled, "its one pod would stay anyway"),
+    Feature("too-large", tiny.too_large, "no node holds it, and it is below all", (_R.CAPACITY,)),
     Feature("live-move", tiny.live_move, "it may be nowhere else and brings its own room"),
     Feature("assumed", jobs.assumed, "the model takes it for granted"),
     Feature("health", jobs.health_unready, "only budgets ask, and there are none"),

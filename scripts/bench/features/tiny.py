@@ -6,14 +6,18 @@ for it wherever all others are, see :func:`~.stated.waiting`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kantopt.schema.base import HostPort
 from kantopt.schema.jobs import Assignment, DeviceRequest, Job, PodSet
+from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import NodeDevices
 from scripts.bench.features.stated import (
     HOSTNAME,
     Stated,
     beside,
     each_node,
+    only_if,
     tiny,
     waiting,
     with_model,
@@ -44,6 +48,20 @@ def agents(stated: Stated) -> Stated:
         pod_sets=(podset,),
     )
     return beside(stated, job)
+
+
+def too_large(stated: Stated) -> Stated:
+    """A job below all others waits for a thousand times what the largest node offers."""
+    unplaced = [o.unplaced for o in stated.asked.objectives or () if o.unplaced is not None]
+    only_if(all(asked.by == "priority" for asked in unplaced))
+    offered = [
+        node.allocatable["cpu"] for node in stated.snapshot.nodes if "cpu" in node.allocatable
+    ]
+    largest = max((to_base("cpu", cpu, up=False) for cpu in offered), default=0)
+    only_if(largest > 0)
+    podset = PodSet(count=1, requests={"cpu": f"{1000 * largest}m"})
+    job = Job(name="bench-too-large", priority=stated.lowest_priority() - 1, pod_sets=(podset,))
+    return replace(stated, pending=(*stated.pending, job))
 
 
 def pinned_job(stated: Stated) -> Stated:

@@ -13,7 +13,7 @@ from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
-from kantopt.search.chains.scope import Scope, scope_at_stake
+from kantopt.search.chains.scope import Scope, scope_at_stake, scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import Evictions
 from kantopt.search.engine.incumbent import Incumbent
@@ -68,6 +68,7 @@ def improve(
 ) -> None:
     """Look for better placements near the best until the time is up or nothing is left to gain.
 
+    Of the parts of a question those are looked at in which somebody waits or has been disturbed.
     Only pods without devices change places that nobody asks to be near each other, in a domain or
     by affinity, unless to pods that stay. Pods of gangs move; of one that stands, members beyond
     its minimum come and go, too.
@@ -88,8 +89,8 @@ def improve(
 
 
 def promising(instance: Instance, start: Placement) -> bool:
-    """Whether there are pods whose place :func:`improve` may change."""
-    groups = scope_at_stake(instance, start).groups
+    """Whether there are pods whose place :func:`improve` may change, now or when others have."""
+    groups = scope_of(instance, start).groups
     cells = len(groups) * len(instance.nodes)
     return cells <= _MOST_CELLS and any(group.running or group.most for group in groups)
 

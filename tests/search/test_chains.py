@@ -15,7 +15,6 @@ from kantopt.search.chains import rooms
 from kantopt.search.chains.chain import put, settle
 from kantopt.search.chains.gather import gather
 from kantopt.search.chains.improve import improve as chains
-from kantopt.search.chains.improve import promising
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.verify.metrics import measure
@@ -362,17 +361,6 @@ def test_each_improvement_is_told_and_better_than_the_one_before() -> None:
     values = [measure(instance, found, tiers) for found in (instance.current, *told)]
     assert told[-1] is best
     assert values == sorted(set(values), reverse=True)
-
-
-def test_where_nobody_waits_or_has_been_disturbed_chains_have_nothing_to_do_yet() -> None:
-    nodes = [node(name, cpu=2) for name in "ab"]
-    instance = ask(nodes, [job("x", pods(on=["a"])), job("y", pods(on=["b"]))])
-    moved = placed(instance, x=["b"])
-    assert promising(instance, instance.current)
-    told: list[Placement] = []
-    assert improve(instance, instance.current, tiers_of(instance), BRIEF) is instance.current
-    improve(instance, moved, tiers_of(instance), BRIEF, found=told.append)
-    assert told == [instance.current]
 
 
 def test_bringing_pods_home_is_left_for_what_somebody_else_has_found(

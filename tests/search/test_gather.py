@@ -11,10 +11,12 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import gather, reunite
 from kantopt.search.chains.improve import improve as chains
+from kantopt.search.chains.improve import promising
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.pairs import _meeting, carry_over, share_out
 from kantopt.search.chains.scope import scope_of
@@ -23,7 +25,7 @@ from kantopt.search.shapes import Ints
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.search.helpers import searching
-from tests.verify.world import Document, job, node, pods, question
+from tests.verify.world import Document, job, node, placed, pods, question
 
 OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
 COUNTS = {"priority": "counts"}
@@ -170,6 +172,18 @@ def test_room_that_another_pool_has_misleads_nobody(waits: bool) -> None:
         ]
         more += unplaced[1] - unplaced[0] - waits
     assert more <= 1
+
+
+def test_where_nobody_waits_or_has_been_disturbed_chains_have_nothing_to_do_yet() -> None:
+    nodes = [node(name, cpu=2) for name in "ab"]
+    jobs = [job("x", pods(on=["a"])), job("y", pods(on=["b"]))]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    moved = placed(instance, x=["b"])
+    assert promising(instance, instance.current)
+    told: list[Placement] = []
+    assert improve(instance, instance.current, tiers_of(instance), BRIEF) is instance.current
+    improve(instance, moved, tiers_of(instance), BRIEF, found=told.append)
+    assert told == [instance.current]
 
 
 def test_what_moved_for_nothing_is_reunited() -> None:

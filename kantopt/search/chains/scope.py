@@ -171,10 +171,10 @@ def scope_of(instance: Instance, start: Placement, parts: Sequence[Share] | None
         Of the question, each by itself, those to find groups in; ``None``: the whole as one.
     """
     nodes = range(len(instance.nodes))
-    places = [tuple(nodes)] if parts is None else [part.nodes for part in parts]
-    part_of = {j: p for p, part in enumerate(parts or ()) for j in part.jobs}
     if parts is None:
-        part_of = dict.fromkeys(range(len(instance.jobs)), 0)
+        parts = [Share(tuple(nodes), tuple(range(len(instance.jobs))))]
+    places = tuple(part.nodes for part in parts)
+    part_of = {j: p for p, part in enumerate(parts) for j in part.jobs}
     fixed, free = _fixed_jobs(instance), freedom_of(instance)
     felt = neighbours_of(instance)
     kins, crowded = _kins(instance, felt, free)
@@ -218,7 +218,7 @@ def scope_of(instance: Instance, start: Placement, parts: Sequence[Share] | None
         if s not in active and felt.concern(s)
         for spot, pods in sorted(spots.items())
     )
-    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart, others, tuple(places))
+    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart, others, places)
 
 
 def neighbours_of(instance: Instance) -> Neighbours:

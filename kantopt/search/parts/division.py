@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kantopt.problem.amounts import gpus_among
 from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Atlas, Part, Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.schema.quantity import gpu_milli
 from kantopt.search.parts.ties import Ties
 from kantopt.verify.step import Loads
 
@@ -120,8 +120,7 @@ def _gpus_hold(instance: Instance) -> bool:
     if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
         return False
     loads = Loads(instance)
-    gpus = [(r, gpu_milli(name, 1)) for r, name in enumerate(instance.resources)]
-    gpus = [(r, milli) for r, milli in gpus if milli]
+    gpus = gpus_among(instance.resources)
     for podset in instance.podsets:
         for spot, pods in podset.current.items():
             loads.add(podset.index, spot, pods)

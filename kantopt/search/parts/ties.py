@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.parts import Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
@@ -18,7 +18,7 @@ from kantopt.search.parts.union import Union
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 
 
-@lru_cache(maxsize=4)
+@kept_with_instance(most=1)
 def tied(instance: Instance) -> tuple[Share, ...]:
     """Return what rules tie together, whatever metrics look at."""
     return tuple(Ties(instance, (), freedom_of(instance)).shares())

@@ -54,8 +54,7 @@ def test_packing_is_least() -> None:
         for d, slots in packing.slots.items():
             assert sum(part.get(d, 0) for part in parts.values()) <= slots, f"seed {seed}"
         assert packing.beyond(parts) == expected, f"seed {seed}"
-        apart = packing.apart(_solver())
-        assert apart is None or packing.beyond(apart) >= expected, f"seed {seed}"
+        _apart_and_then_shared(packing, expected, f"seed {seed}")
         compared += 1
     assert compared >= 8
 
@@ -85,7 +84,7 @@ def _as_levels_may(packing: Packing, rooms: tuple[int, ...], parts: tuple[int, .
 
 
 def test_packing_is_least_where_slots_are_kept_from_some() -> None:
-    compared = kept = 0
+    compared = kept = sharper = 0
     for seed in range(160):
         rng = random.Random(seed)
         slots = {d: rng.randint(1, 4) for d in range(3)}
@@ -106,10 +105,38 @@ def test_packing_is_least_where_slots_are_kept_from_some() -> None:
         for d in slots:
             given = tuple(parts[g].get(d, 0) for g in range(len(widths)))
             assert _as_levels_may(packing, packing.rooms(d), given), f"seed {seed}"
-        apart = packing.apart(_solver())
-        assert apart is None or packing.beyond(apart) >= expected, f"seed {seed}"
+        sharper += _apart_and_then_shared(packing, expected, f"seed {seed}")
     assert compared >= 30
     assert kept >= 5
+    assert sharper >= 5
+
+
+def _apart_and_then_shared(packing: Packing, expected: int, note: str) -> bool:
+    """Check bounds where regions are shared only below what gangs use apart.
+
+    Returns whether the bound apart is above what counting says.
+    """
+    bound, apart = packing.apart(_solver())
+    assert packing.at_least() <= bound <= expected, note
+    if apart is None:
+        return bound > packing.at_least()
+    value = packing.beyond(apart)
+    assert value >= expected, note
+    bound_below, closer = packing.shared(_solver(), value)
+    assert bound_below == expected, note
+    assert (closer is None) == (value == expected), note
+    assert closer is None or packing.beyond(closer) == expected, note
+    return bound > packing.at_least()
+
+
+def test_as_close_as_gangs_can_be_apart_is_a_bound_where_each_region_is_needed() -> None:
+    """Nothing is left over: who shares a region uses one more, and apart two do not fit as well."""
+    slots = dict(enumerate((8, 8, 8, 8, 5, 5)))
+    for widths, least in (((21, 21), 0), ((20, 22), 1)):
+        packing = Packing(widths, (3, 3), slots)
+        assert packing.at_least() == 0
+        bound, _ = packing.apart(_solver())
+        assert bound == least_of_all(packing) == least
 
 
 def _solver() -> CpSolver:

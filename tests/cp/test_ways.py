@@ -5,15 +5,20 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
+from ortools.sat.python.cp_model import LinearExprT
+
 from kantopt.clock import Deadline
-from kantopt.cp.relaxed.towards import Best, Towards
+from kantopt.cp.relaxed.hints import Aim
+from kantopt.cp.relaxed.towards import LATER, Best, Towards
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.verify.metrics import bounds, measure
 from tests.cp.test_domain_bounds import proved
 from tests.oracle import best
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import job, node, placed, pods, podset_of, question
 
 SEEDS = 24
 OBJECTIVES: list[Any] = [
@@ -148,3 +153,74 @@ def test_a_node_is_free_once_all_of_its_pods_have_moved() -> None:
     jobs = [*ones, job("w", pods(count=2, cpu=0, gpu=2), **WISH)]
     value, bound = last_three(jobs, names)
     assert value == bound == (0, 2, 0)
+
+
+def told_without_proof(
+    monkeypatch: pytest.MonkeyPatch, instance: Instance, start: Placement
+) -> tuple[dict[str, int], list[Aim]]:
+    """Bounds by tier, and what is aimed at, where closeness is not asked about as a whole."""
+    tiers, prove = tiers_of(instance), Towards._prove
+
+    def proved_above(self: Towards, i: int, expr: LinearExprT) -> None:
+        if tiers[i].metric not in LATER:
+            prove(self, i, expr)
+
+    monkeypatch.setattr(Towards, "_prove", proved_above)
+    values = measure(instance, start, tiers)
+    found = list(bounds(instance, tiers, values))
+    aims: list[Aim] = []
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda i: found[i],
+        bound=found.__setitem__,
+        aim=lambda aim: bool(aims.append(aim)),
+        best=lambda: Best(start, values),
+    ).run()
+    return {tier.name: low for tier, low in zip(tiers, found, strict=True)}, aims
+
+
+def test_who_moves_in_is_a_reason_to_go_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gang has a rack for itself where one moves into the room of the victim."""
+    jobs = [
+        job("m", pods(cpu=0, gpu=1, on=["a0"]), movable=True, priority=3),
+        job("x", pods(count=2, cpu=0, gpu=2, on=["b0", "c0"]), **WHOLE),
+        job("y", pods(cpu=0, gpu=2, on=["d0"]), movable=False, priority=3),
+        job("w", pods(count=3, cpu=0, gpu=2), **WISH),
+    ]
+    names = "a0 a1 a2 b0 c0 d0"
+    instance = question([machine(n) for n in names.split()], jobs, objectives=OBJECTIVES)
+    start = placed(instance, x=[], w=["a1", "a2", "b0"])
+    monkeypatch.setattr(Towards, "_is_beyond", lambda *_: False)
+    _, aims = told_without_proof(monkeypatch, instance, start)
+    whole = [{"a0"}, {"a1", "a2"}]
+    assert whole in [_where(instance, aim, "w") for aim in aims]
+
+
+def _where(instance: Instance, aim: Aim, name: str) -> list[set[str]]:
+    """Nodes of each class in which an aim has pods of a job."""
+    return [
+        {instance.nodes[n].name for n in aim.classes[c]}
+        for podsets, _, counts in aim.kinds
+        for c, pods in counts.items()
+        if pods and podset_of(instance, name) in podsets
+    ]
+
+
+def test_a_way_is_worse_than_its_packing_where_who_must_move_has_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One stands in the rack that the gang would have for itself, and fits nowhere else."""
+    jobs = [
+        job("m", pods(cpu=6, gpu=1, on=["a0"]), movable=True, priority=3),
+        job("y", pods(cpu=4, gpu=1, on=["d0"]), movable=False, priority=3),
+        job("w", pods(count=2, cpu=0, gpu=2), **WISH),
+    ]
+    small = node("b0", cpu=4, gpu=2, rack="z/b")
+    nodes = [machine("a0"), machine("a1"), small, machine("d0")]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    start = placed(instance, w=["a1", "b0"])
+    assert best(instance)[0] == measure(instance, start, tiers_of(instance))
+    told, _ = told_without_proof(monkeypatch, instance, start)
+    assert told["domains_crossed"] == 1

@@ -74,9 +74,7 @@ def _add(
         for k, here in standing.get(c, ()):
             if weight := row.weights.get(k, 0):
                 now += weight * here
-                stays.append((m.at[k][c], weight))
-                if c in m.arrived[k]:
-                    stays.append((m.arrived[k][c], -weight))
+                stays.append((m.stay[k].get(c, m.at[k][c]), weight))
     widths = [(block.number, block.width(m, rows)) for block in blocks] if stays else []
     for width in sorted({width for _, width in widths if width}):
         beside, gap = divmod(limit - now, width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ortools.sat.python.cp_model import LinearExprT
+from ortools.sat.python.cp_model import CpModel, LinearExprT
 
 from kantopt.cp.relaxed.domains import GangRelaxation
 from kantopt.cp.relaxed.kinds import PodKind
@@ -45,6 +45,22 @@ def add_reasons(m: GangRelaxation) -> None:
             and c in m.at[k.index]
         ]
         m.cp.add(weighted(terms) <= weighted(higher))
+
+
+def add_spared(m: GangRelaxation, cp: CpModel, placement: Placement, priority: int | None) -> None:
+    """Add that no more GPUs are evicted than by a placement, of a priority and higher ones.
+
+    ``cp`` is a copy of the model of the relaxation.
+    """
+    kinds = [
+        k
+        for k in m.kinds.pods
+        if k.evictable and (priority is None or m.instance.jobs[k.one.job].priority >= priority)
+    ]
+    gone = sum(
+        k.one.gpu_milli * (k.one.count - placement.placed(s)) for k in kinds for s in k.podsets
+    )
+    cp.add(weighted([(m.evicted(k), k.one.gpu_milli) for k in kinds]) <= gone)
 
 
 def _weight(kind: PodKind) -> int:

@@ -73,15 +73,14 @@ class _Side:
 
     def _kept(self, kind: PodKind, c: NodeClass) -> LinearExprT:
         """Pods of a kind in a class that leave no room to others, at least."""
-        m, k = self._m, kind.index
-        at = m.at[k][c.index]
-        if k not in self.back:
-            return at if k in self.lesser or not kind.arrives else 0
-        standing = self._standing[k].get(c.index, 0)
+        m, k, i = self._m, kind.index, c.index
+        if not kind.movable and k in self.back:
+            return self._standing[k].get(i, 0)
         if not kind.movable:
-            return standing
-        kept = m.cp.new_int_var(0, kind.count, f"kept[{k},{c.index}]")
-        m.cp.add(kept >= standing - m.moved[k])
+            return m.at[k][i] if k in self.lesser or not kind.arrives else 0
+        kept = [m.stay[k]]
+        if k in self.back:
+            kept.append(m.lost[k])
         if k in self.lesser:
-            m.cp.add(kept >= at)
-        return kept
+            kept.append(m.arrived[k])
+        return weighted([(each[i], 1) for each in kept if i in each])

@@ -52,9 +52,13 @@ class Relaxation:
         self.at: list[dict[int, IntVar]] = []
         """Pods of each kind in each class; of kinds that stay for certain there is no count."""
         self.moved: dict[int, IntVar] = {}
-        """Pods of a kind that move, at least those that change their class."""
+        """Pods of a kind that move."""
+        self.stay: list[dict[int, IntVar]] = []
+        """Pods of each kind that may move that stay where they are in each class."""
+        self.lost: list[dict[int, IntVar]] = []
+        """Pods of each kind that may move that each class loses to evictions."""
         self.arrived: list[dict[int, IntVar]] = []
-        """Pods of each kind that may move in each class, beyond those there now."""
+        """Pods of each kind that may move that come to a node of each class."""
         self.rows: dict[int, list[Row]] = {}
         """What each class can hold."""
         self._placed: list[LinearExprT] = []
@@ -121,7 +125,8 @@ class Relaxation:
         cp, k = self.cp, kind.index
         counts: dict[int, IntVar] = {}
         self.at.append(counts)
-        self.arrived.append({})
+        for several in (self.stay, self.lost, self.arrived):
+            several.append({})
         if kind.fixed:
             self._placed.append(kind.count)
             return
@@ -137,14 +142,30 @@ class Relaxation:
             least = kind.count if kind.one.running and not kind.evictable else 0
             cp.add_linear_constraint(total, least, kind.count)
         if kind.movable:
-            self.moved[k] = cp.new_int_var(0, kind.count, f"moved[{k}]")
-            arrived = self.arrived[k]
-            for i, var in counts.items() if len(counts) > 1 else ():
+            self._add_moves(kind, standing, total)
+
+    def _add_moves(self, kind: PodKind, standing: Mapping[int, int], total: LinearExprT) -> None:
+        """Say of each class who stays, is lost and arrives: proofs take far longer on less.
+
+        Pods that change their node within a class arrive there as well.
+        """
+        cp, k = self.cp, kind.index
+        stay, lost, arrived = self.stay[k], self.lost[k], self.arrived[k]
+        for i, var in self.at[k].items():
+            arrived[i] = var
+            if here := standing.get(i, 0):
+                stay[i] = cp.new_int_var(0, here, f"stay[{k},{i}]")
                 arrived[i] = cp.new_int_var(0, kind.count, f"arrive[{k},{i}]")
-                cp.add(arrived[i] >= var - standing.get(i, 0))
-            cp.add(self.moved[k] >= weighted([(arrive, 1) for arrive in arrived.values()]))
-            if kind.evictable:
-                cp.add(self.moved[k] <= total)
+                cp.add(var == stay[i] + arrived[i])
+                if kind.evictable:
+                    lost[i] = cp.new_int_var(0, here, f"lost[{k},{i}]")
+                    cp.add(stay[i] + lost[i] <= here)
+        self.moved[k] = cp.new_int_var(0, kind.count, f"moved[{k}]")
+        cp.add(self.moved[k] == weighted([(var, 1) for var in arrived.values()]))
+        left: Terms = [(var, -1) for several in (stay, lost) for var in several.values()]
+        cp.add(self.moved[k] == weighted(left) + sum(standing[i] for i in stay))
+        if kind.evictable:
+            cp.add(self.moved[k] <= total)
 
     def _add_capacity(self, c: NodeClass) -> None:
         present = [kind for kind in self.kinds.pods if c.index in self.at[kind.index]]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
-from kantopt.cp.relaxed.harm import add_reasons, disruption, disruption_of
-from kantopt.cp.relaxed.hints import hint
+from kantopt.cp.relaxed.harm import add_reasons, add_spared, disruption, disruption_of
+from kantopt.cp.relaxed.hints import Aim, aim_of, hint
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.tiers import expression
@@ -45,17 +46,6 @@ class Best:
 
     placement: Placement
     values: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """Pods of each kind in each class of nodes, as a relaxation has them.
-
-    ``kinds`` holds pod sets, whether they may move, and the counts by class.
-    """
-
-    classes: tuple[tuple[int, ...], ...]
-    kinds: tuple[tuple[tuple[int, ...], bool, Mapping[int, int]], ...]
 
 
 class Towards:
@@ -288,36 +278,57 @@ class Towards:
         return self._settled
 
     def _pack(self, i: int) -> None:
-        """Pack the gangs of a tier as closely as can be, and aim at that."""
-        tier, deadline = self._tiers[i], self._budget.deadline
-        ways = self._ways_left(i)
-        until = deadline.share(PACK)
-        pack, calm = (partial(self._solver, i, share) for share in (PACK, CALM))
-        found = ways.closest(tier, pack, calm, until.over)
-        for m in self._divided:
-            ways.bound_spread(m, tier, found.packed)
-        least, value = tier.above_target(found.least), self._best().values[i]
-        if least > value:
-            raise ValueError(f"tier {tier.name}: gangs that are certainly placed take {least}")
-        if least > self._known(i):
-            self._bound(i, least)
-        if found.way is not None and found.way.close:
-            for loosely in (False, True):
-                if self._open(i):
-                    self._aim_at(i, found.way, found.parts, loosely=loosely)
+        """Pack the gangs of a tier as closely as can be, and aim at that.
 
-    def _aim_at(self, i: int, way: Way, parts: Sequence[Parts], *, loosely: bool) -> None:
+        Where a way is beyond what its packing says, the next best has its turn.
+        """
+        tier, deadline = self._tiers[i], self._budget.deadline
+        ways, until = self._ways_left(i), deadline.share(PACK)
+        pack, calm = (partial(self._solver, i, share) for share in (PACK, CALM))
+        again = True
+        while again:
+            found = ways.closest(tier, pack, calm, until.over)
+            for m in self._divided:
+                ways.bound_spread(m, tier, found.packed)
+            least, value = tier.above_target(found.least), self._best().values[i]
+            if least > value:
+                raise ValueError(f"tier {tier.name}: gangs that are certainly placed take {least}")
+            if least > self._known(i):
+                self._bound(i, least)
+            if found.way is not None and found.way.close:
+                # Without a reason for each victim there are more counts, and fewer come true.
+                for m, loosely in product(reversed(self._divided), (False, True)):
+                    if self._open(i):
+                        self._aim_at(i, m, found.way, found.parts, loosely=loosely)
+            again = self._open(i) and not until.over() and self._is_beyond(i, ways.lowest(tier))
+
+    def _is_beyond(self, i: int, way: Way) -> bool:
+        """Whether no counts of pods are as close in a way as its bound, which is raised then."""
+        m = self._divided[0]
+        spread = way.spread(m)
+        if not spread:
+            return False
+        cp = way.model(m)
+        cp.add(weighted(spread) <= way.packed)
+        solver = self._solver(i, PACK)
+        status = accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}")
+        if status in SOLVED:
+            self._take(m, solver)
+        way.packed += status == cp_model.INFEASIBLE
+        return bool(status == cp_model.INFEASIBLE)
+
+    def _aim_at(
+        self, i: int, m: DomainRelaxation, way: Way, parts: Sequence[Parts], *, loosely: bool
+    ) -> None:
         """Aim at packings in a way: at these parts, or at as many domains as they have."""
-        _, guide = self._divided
-        cp = guide.cp.clone()
-        way.settled.apply(guide, cp)
+        cp = way.model(m)
         for close, its in zip(way.close, parts, strict=True):
             aim = close.aim_loosely if loosely else close.aim
-            aim(guide, cp, its)
-        cp.minimize(disruption(guide))
+            aim(m, cp, its)
+        cp.minimize(disruption(m))
         solver = self._solver(i, AIM if loosely else CALM)
-        if solver.solve(cp) in SOLVED:
-            self._take(guide, solver)
+        if accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}") in SOLVED:
+            self._take(m, solver)
 
     def _count_moves(self, i: int) -> None:
         """Bound moves by what the closeness that is locked above takes."""
@@ -354,7 +365,7 @@ class Towards:
         cp.add(expr >= self._known(i))
         cp.add(expr <= value)
         if spare:
-            self._spare(guide, cp, self._tiers[i].priority)
+            add_spared(guide, cp, self._best().placement, self._tiers[i].priority)
         cp.minimize(expr)
         solver, in_vain = self._solver(i, AIM), self._in_vain
         self._in_vain += self._tiers[i].metric not in LATER
@@ -378,22 +389,5 @@ class Towards:
             self._in_vain = 0
         self._come_true &= self._best().values[i] <= aimed_at
 
-    def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
-        best = self._best().placement
-        kinds = [
-            k
-            for k in m.kinds.pods
-            if k.evictable and (priority is None or m.instance.jobs[k.one.job].priority >= priority)
-        ]
-        gone = sum(
-            k.one.gpu_milli * (k.one.count - best.placed(s)) for k in kinds for s in k.podsets
-        )
-        cp.add(weighted([(m.evicted(k), k.one.gpu_milli) for k in kinds]) <= gone)
-
     def _take(self, m: GangRelaxation, solver: cp_model.CpSolver) -> bool:
-        kinds = tuple(
-            (kind.podsets, kind.movable, {c: solver.value(n) for c, n in m.at[k].items()})
-            for k, kind in enumerate(m.kinds.pods)
-            if not kind.fixed
-        )
-        return self._aim(Aim(tuple(c.nodes for c in m.classes.classes), kinds))
+        return self._aim(aim_of(m, solver))

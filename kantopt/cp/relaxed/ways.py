@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ortools.sat.python.cp_model import CpSolver
+from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from kantopt.cp.relaxed.domains import DomainRelaxation
 from kantopt.cp.relaxed.leaving import leaving
 from kantopt.cp.relaxed.packing import Packing, Parts
 from kantopt.cp.relaxed.settled import Settled
 from kantopt.cp.relaxed.together import Together, standing_for_certain, together
-from kantopt.cp.variables import weighted
+from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.tiers import Tier
 
 Solver = Callable[[], CpSolver]
 """Makes a solver with as much time as it may take."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Way:
     """What is settled in one way, and the packings of a tier that follow."""
 
@@ -32,16 +32,27 @@ class Way:
     standing: int
     """Domains beyond the fewest of gangs that certainly stay as they are."""
     close: tuple[Together, ...]
+    packed: int = 0
+    """A bound on what is packed, as far as is known: first by counting."""
 
-    @property
-    def packed(self) -> int:
-        """A bound on what is packed, by counting."""
-        return sum(each.packing.at_least() for each in self.close)
+    def __post_init__(self) -> None:
+        self.packed = sum(each.packing.at_least() for each in self.close)
 
     @property
     def at_least(self) -> int:
-        """A bound on the tier in this way, by counting."""
+        """A bound on the tier in this way."""
         return self.standing + self.packed
+
+    def model(self, m: DomainRelaxation) -> CpModel:
+        """Return a copy of the model of a relaxation, in this way."""
+        self.spread(m)  # whose variables are in the copy as well then
+        cp = m.cp.clone()
+        self.settled.apply(m, cp)
+        return cp
+
+    def spread(self, m: DomainRelaxation) -> Terms:
+        """Return what the gangs use beyond the fewest domains, as terms."""
+        return [term for each in self.close for term in each.spread(m)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +91,7 @@ class Ways:
         """Return the closest packings of a tier, as far as they were found in time.
 
         First without regions that gangs share, which is found in no time. Where that does not
-        meet what counting says of another way, regions are shared in that one.
+        meet the bound of another way, regions are shared in that one.
 
         Parameters
         ----------
@@ -89,26 +100,31 @@ class Ways:
         over
             Says whether the time for all is up.
         """
-        ways = sorted(self._of(tier), key=lambda way: way.at_least)
-        packed = [way.packed for way in ways]
+        ways = self._of(tier)
         best: tuple[int, Way, list[Parts]] | None = None
         for share in (False, True):
-            for n, way in enumerate(ways):
+            for way in sorted(ways, key=lambda way: way.at_least):
                 if over() or (best is not None and best[0] <= way.at_least):
                     break
                 solved = [self._solve(each.packing, solver, share=share) for each in way.close]
-                packed[n] = max(packed[n], sum(bound for bound, _ in solved))
+                way.packed = max(way.packed, sum(bound for bound, _ in solved))
                 parts = [found for _, found in solved if found is not None]
                 if len(parts) == len(way.close):
                     pairs = zip(way.close, parts, strict=True)
-                    value = way.standing + sum(each.packing.beyond(p) for each, p in pairs)
-                    if best is None or value < best[0]:
+                    packed = sum(each.packing.beyond(p) for each, p in pairs)
+                    # Parts that are closer than all that can be come from a packing alone.
+                    value = way.standing + packed
+                    if packed >= way.packed and (best is None or value < best[0]):
                         best = value, way, parts
-        least = min(way.standing + bound for way, bound in zip(ways, packed, strict=True))
+        least, packed = min(way.at_least for way in ways), min(way.packed for way in ways)
         if best is None:
-            return Closest(least, min(packed))
+            return Closest(least, packed)
         parts = self._calmer(best[1], best[2], calm)
-        return Closest(least, min(packed), best[1], tuple(parts))
+        return Closest(least, packed, best[1], tuple(parts))
+
+    def lowest(self, tier: Tier) -> Way:
+        """Return a way of which the bound on a tier is the least."""
+        return min(self._of(tier), key=lambda way: way.at_least)
 
     def rule_out(self, tier: Tier, value: int) -> None:
         """Leave out the ways in which a tier is above a value."""
@@ -139,8 +155,7 @@ class Ways:
         """Add to a model what packed gangs use beyond the fewest, if all ways pack the same."""
         ways = self._of(tier)
         if len({tuple((each.level, each.names) for each in way.close) for way in ways}) == 1:
-            spread = [term for each in ways[0].close for term in each.spread(m)]
-            m.cp.add(weighted(spread) >= packed)
+            m.cp.add(weighted(ways[0].spread(m)) >= packed)
 
     def _of(self, tier: Tier) -> list[Way]:
         if tier not in self._ways:
@@ -168,12 +183,16 @@ class Ways:
         return found
 
     def _solve(self, packing: Packing, solver: Solver, *, share: bool) -> tuple[int, Parts | None]:
-        """Return a bound and parts of a packing; where nobody shares the bound is by counting."""
+        """Return a bound and parts of a packing: those that are closer than apart, if shared."""
         for known, shared, result in self._solved:
             if shared == share and known == packing:
                 return result
-        result = (
-            packing.shared(solver()) if share else (packing.at_least(), packing.apart(solver()))
-        )
+        if share:
+            _, apart = self._solve(packing, solver, share=False)
+            value = None if apart is None else packing.beyond(apart)
+            result = packing.shared(solver(), value)
+            result = result[0], result[1] or apart
+        else:
+            result = packing.apart(solver())
         self._solved.append((packing, share, result))
         return result

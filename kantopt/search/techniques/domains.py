@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kantopt.clock import Deadline
-from kantopt.cp.relaxed.towards import Aim, Best, Towards
+from kantopt.cp.relaxed.hints import Aim
+from kantopt.cp.relaxed.towards import Best, Towards
 from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ortools.sat.python.cp_model import CpModel, LinearExprT
+from ortools.sat.python.cp_model import CpModel, CpSolver, LinearExprT
 
 from kantopt.cp.relaxed.domains import GangRelaxation
 from kantopt.cp.relaxed.kinds import PodKind
@@ -61,6 +61,26 @@ def add_spared(m: GangRelaxation, cp: CpModel, placement: Placement, priority: i
         k.one.gpu_milli * (k.one.count - placement.placed(s)) for k in kinds for s in k.podsets
     )
     cp.add(weighted([(m.evicted(k), k.one.gpu_milli) for k in kinds]) <= gone)
+
+
+def calmed(m: GangRelaxation, expr: LinearExprT, solver: CpSolver) -> CpModel:
+    """Return a model of the least disruption at which new pods are where a solution has them.
+
+    A solution that was not asked about moves shuffles pods that run by the thousand.
+
+    Parameters
+    ----------
+    expr
+        What stays as small as it is in the solution.
+    """
+    cp = m.cp.clone()
+    cp.add(expr <= solver.value(expr))
+    for kind in m.kinds.pods:
+        if not kind.one.running:
+            for var in m.at[kind.index].values():
+                cp.add(var == solver.value(var))
+    cp.minimize(disruption(m))
+    return cp
 
 
 def _weight(kind: PodKind) -> int:

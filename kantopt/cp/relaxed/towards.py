@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
-from kantopt.cp.relaxed.harm import add_reasons, add_spared, disruption, disruption_of
+from kantopt.cp.relaxed.harm import add_reasons, add_spared, calmed, disruption, disruption_of
 from kantopt.cp.relaxed.hints import Aim, aim_of, hint
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
@@ -218,8 +218,7 @@ class Towards:
             model.cp.add(expr <= value)
 
     def _locks_hold(self) -> bool:
-        pairs = zip(self._best().values, self._locks, strict=False)
-        return all(value <= lock for value, lock in pairs)
+        return all(v <= lock for v, lock in zip(self._best().values, self._locks, strict=False))
 
     def _open(self, i: int) -> bool:
         self._hear()  # here alone: a bound holds for plans as good as when its proof began
@@ -262,7 +261,7 @@ class Towards:
         if least > known:
             self._bound(i, min(least, value))
         if status in SOLVED and self._tiers[i].metric in LATER and solver.objective_value < value:
-            self._take(self._relaxation, solver)
+            self._take_calmly(i, self._relaxation, expr, solver)
 
     def _settle(self, i: int) -> Settled:
         """Find out what plans this good above a tier have in common, and say it to the models."""
@@ -305,15 +304,14 @@ class Towards:
     def _is_beyond(self, i: int, way: Way) -> bool:
         """Whether no counts of pods are as close in a way as its bound, which is raised then."""
         m = self._divided[0]
-        spread = way.spread(m)
-        if not spread:
+        spread, cp = weighted(way.spread(m)), way.model(m)
+        if isinstance(spread, int):
             return False
-        cp = way.model(m)
-        cp.add(weighted(spread) <= way.packed)
+        cp.add(spread <= way.packed)
         solver = self._solver(i, PACK)
         status = accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}")
         if status in SOLVED:
-            self._take(m, solver)
+            self._take_calmly(i, m, spread, solver)
         way.packed += status == cp_model.INFEASIBLE
         return bool(status == cp_model.INFEASIBLE)
 
@@ -323,8 +321,7 @@ class Towards:
         """Aim at packings in a way: at these parts, or at as many domains as they have."""
         cp = way.model(m)
         for close, its in zip(way.close, parts, strict=True):
-            aim = close.aim_loosely if loosely else close.aim
-            aim(m, cp, its)
+            (close.aim_loosely if loosely else close.aim)(m, cp, its)
         cp.minimize(disruption(m))
         solver = self._solver(i, AIM if loosely else CALM)
         if accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}") in SOLVED:
@@ -388,6 +385,16 @@ class Towards:
         if taken and self._take(guide, again if calm else solver):
             self._in_vain = 0
         self._come_true &= self._best().values[i] <= aimed_at
+
+    def _take_calmly(
+        self, i: int, m: GangRelaxation, expr: LinearExprT, solver: cp_model.CpSolver
+    ) -> None:
+        """Take a solution, after those who run have gone back as far as it lets them."""
+        if self._tiers[i].metric is not Metric.MOVES:
+            cp, solver = calmed(m, expr, solver), self._solver(i, AIM)
+            if accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}") not in SOLVED:
+                return
+        self._take(m, solver)
 
     def _take(self, m: GangRelaxation, solver: cp_model.CpSolver) -> bool:
         return self._aim(aim_of(m, solver))

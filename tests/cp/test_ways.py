@@ -143,6 +143,19 @@ def test_who_stays_crosses_what_nobody_else_can_have() -> None:
     assert value[0] == 1
 
 
+def test_room_of_a_victim_brings_nobody_closer_who_may_not_evict_it() -> None:
+    """A rack is left to a more important gang, which would be content with any nodes."""
+    runs = pods(count=3, cpu=0, gpu=2, on=["a0", "a1", "a2"])
+    jobs = [
+        job("v", runs, **WHOLE | {"priority": 2}),
+        job("w", pods(count=4, cpu=0, gpu=2), priority=3),
+        job("l", pods(count=2, cpu=0, gpu=2), **WISH),
+    ]
+    value, bound = last_three(jobs, "a0 a1 a2 b0 c0 d0")
+    assert value == bound
+    assert value[0] == 1
+
+
 def test_a_node_is_free_once_all_of_its_pods_have_moved() -> None:
     """Two nodes of a rack are wanted: two pods leave the one, and none would have to elsewhere."""
     names = "a0 a1 b0 c0"

@@ -1,4 +1,4 @@
-"""What counts to aim at are told of victims: a reason for each, and as few of them as can be."""
+"""What counts to aim at are told of disruption: reasons of victims, and as little as can be."""
 
 from __future__ import annotations
 

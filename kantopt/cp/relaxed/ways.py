@@ -8,7 +8,7 @@ good as the best can be are left out from there on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ortools.sat.python.cp_model import CpModel, CpSolver
 
@@ -32,7 +32,7 @@ class Way:
     standing: int
     """Domains beyond the fewest of gangs that certainly stay as they are."""
     close: tuple[Together, ...]
-    packed: int = 0
+    packed: int = field(init=False)
     """A bound on what is packed, as far as is known: first by counting."""
 
     def __post_init__(self) -> None:
@@ -112,8 +112,8 @@ class Ways:
                 if len(parts) == len(way.close):
                     pairs = zip(way.close, parts, strict=True)
                     packed = sum(each.packing.beyond(p) for each, p in pairs)
-                    # Parts that are closer than all that can be come from a packing alone.
                     value = way.standing + packed
+                    # Below the bound of the way parts are of a packing alone, not of any plan.
                     if packed >= way.packed and (best is None or value < best[0]):
                         best = value, way, parts
         least, packed = min(way.at_least for way in ways), min(way.packed for way in ways)

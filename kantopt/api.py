@@ -14,17 +14,17 @@ from typing import Any, get_args
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.options import Engine, Options
 from kantopt.planning.question import Import, Question, chosen_model, judging_model, question_of
+from kantopt.planning.solving.options import Engine, Options
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.explanation import Explanation
+from kantopt.schema.answers.plan import Plan
+from kantopt.schema.answers.reports import Verdict
 from kantopt.schema.base import Part
-from kantopt.schema.certificate import Certificate
 from kantopt.schema.dump import dump_data
 from kantopt.schema.duration import checked_limit, limit_seconds
-from kantopt.schema.explanation import Explanation
 from kantopt.schema.files import load_raw
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.reports import Verdict
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | Part
 """A path, plain data, or a document."""
@@ -115,7 +115,7 @@ def judge(*sources: Source | Question, model: str | None = None) -> Verdict:
 
     ``sources`` and ``model`` are as of :func:`plan`; by default the plan's own model judges.
     """
-    from kantopt.planning.judge import judge_question
+    from kantopt.planning.document.judge import judge_question
 
     return judge_question(read(*sources), model)
 

@@ -2,7 +2,7 @@
 
 In the order of a run. What the techniques in the solver's process get stands beside their order,
 in `search/schedule.py`; what is kept for ordering and writing a plan is measured, in
-`planning/ending.py`. Limits of one call of a solver stand where it is called.
+`planning/solving/ending.py`. Limits of one call of a solver stand where it is called.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from kantopt.report.blocks import Paragraph, Screen, Table, render
 from kantopt.report.units import duration
-from kantopt.schema.simulation import Estimate, Simulation
+from kantopt.schema.answers.simulation import Estimate, Simulation
 
 ZONE = """apiVersion: kantopt/v1alpha1
 kind: Policy

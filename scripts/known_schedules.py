@@ -29,7 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from kantopt.formats.swf import read_swf
+from kantopt.formats.traces.swf import read_swf
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.extends import load_model

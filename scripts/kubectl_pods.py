@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from kubectl_objects import GPU, GPU_TOLERATION, Object, uid
 
-from kantopt.schema.yaml_scalars import resolve
+from kantopt.schema.yaml.scalars import resolve
 
 _READS_OTHERWISE = re.compile(r"\d{4}-\d\d-\d\d|[-+]?\d+(:[0-5]?\d)+")
 """Dates, and numbers to the base of 60: older readers take them for such, so they are quoted."""

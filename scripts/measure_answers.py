@@ -26,10 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import kantopt
 from kantopt.report.blocks import Screen, render
 from kantopt.report.terminal import plan_blocks
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import JobList
-from kantopt.schema.plan import Plan
 from scripts.environment import ROOT
 from scripts.measure_page import cluster
 

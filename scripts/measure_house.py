@@ -24,7 +24,7 @@ import sys, traceback
 from pathlib import Path
 from ortools.sat.python import cp_model
 from kantopt.cli.endings import run
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.solver_process import SolverProcess
 
 package, out, *arguments = sys.argv[1:]
 
@@ -100,7 +100,7 @@ def way_to_cp_sat() -> list[str]:
         )
         here, there = (Path(folder, name).read_text("utf-8") for name in ("plan", "serve"))
     # Where the task is given to the process is the call itself: it is the last of the first half.
-    return [*here.splitlines(), "planning/solver_process.py: begin", *there.splitlines()]
+    return [*here.splitlines(), "planning/solving/solver_process.py: begin", *there.splitlines()]
 
 
 def main() -> int:

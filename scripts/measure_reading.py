@@ -20,8 +20,8 @@ from kubectl_pods import as_yaml, pods
 
 from kantopt.schema.files import parse_documents
 from kantopt.schema.garbage import kept
-from kantopt.schema.yaml_block import read_block_yaml
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.block import read_block_yaml
+from kantopt.schema.yaml.text import parse_yaml
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -27,12 +27,12 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from kantopt.clock import Deadline
-from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
-from kantopt.cp.node_prices import node_prices_of
-from kantopt.planning.second_opinion import least_by_highs
+from kantopt.cp.masters.multipliers import DENOMINATOR, multipliers_of
+from kantopt.cp.masters.node_prices import node_prices_of
+from kantopt.planning.certificates.second_opinion import least_by_highs
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.certificate import Formula, Multiplier, Witness
+from kantopt.schema.answers.certificate import Formula, Multiplier, Witness
 from kantopt.search.cutting import cutting_prices
 from kantopt.search.repair.bound import change_prices
 from kantopt.search.slots.prices import slot_prices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-from kantopt.cp.domain_prices import domain_prices_of, views_of
+from kantopt.cp.masters.domain_prices import domain_prices_of, views_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.witness.domains import DomainRows, domain_rows, valued

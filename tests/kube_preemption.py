@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.problem.instance import Instance
 from kantopt.problem.precedence import Precedence
+from kantopt.schema.answers.plan import Eviction, Plan
 from kantopt.schema.extends import load_model
-from kantopt.schema.plan import Eviction, Plan
 from kantopt.schema.raw import RawDocument
 
 FILE = "kube_scheduler/preemption.jsonl.gz"

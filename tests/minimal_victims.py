@@ -12,9 +12,9 @@ from math import prod
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Model
 from kantopt.search.construct import construct, missing_jobs

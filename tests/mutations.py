@@ -11,17 +11,17 @@ from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
+from kantopt.planning.certificates.check import check_certificate
+from kantopt.planning.certificates.judged import sealed
 from kantopt.planning.certify import certify
-from kantopt.planning.check_certificate import check_certificate
-from kantopt.planning.judged import sealed
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of
-from kantopt.schema.certificate import Certificate
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.consistency import check_certificate as check_document
 from kantopt.schema.dump import canonical_digest, dump_data
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate
 from tests.generate import random_documents

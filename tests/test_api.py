@@ -13,7 +13,7 @@ import pytest
 
 import kantopt
 from kantopt.errors import BadDataError, UsageError
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 
 QUICKSTART = Path(__file__).resolve().parent.parent / "instances" / "quickstart"
 SNAPSHOT, JOBS = QUICKSTART / "snapshot.yaml", QUICKSTART / "jobs.yaml"

@@ -161,7 +161,7 @@ PROVERS = ("kantopt.cp", "kantopt.search", "ortools")
 
 
 def test_the_checker_of_certificates_knows_nothing_of_who_proves() -> None:
-    seen = reachable("kantopt.planning.check_certificate", at_load=False)
+    seen = reachable("kantopt.planning.certificates.check", at_load=False)
     assert "kantopt.verify.witness.check" in seen
     assert not [module for module in seen if module.startswith(PROVERS)]
 
@@ -230,7 +230,7 @@ def test_a_circle_is_found_between_files_folders_and_through_functions() -> None
     assert not circle({"a.b.x": {"a.c.y"}, "a.c.y": {"a.b.z"}}, "a.b")
     assert circle({"a.b.x": {"a.c.y"}, "a.c.y": {"a.b.z"}}, "a") == ["a.b", "a.c", "a.b"]
     assert circle({"a.x": {"a.y"}, "a.y": {"a"}, "a": {"a.x"}}, "a")
-    assert "kantopt.problem.difference" in uses()["kantopt.planning.judged"]
+    assert "kantopt.problem.difference" in uses()["kantopt.planning.certificates.judged"]
     assert "kantopt.verify.witness.domains" in uses()["kantopt.verify.witness.check"]
 
 

@@ -7,12 +7,14 @@ from collections.abc import Collection
 import pytest
 
 from kantopt.cp import switches
-from kantopt.planning import arrivals, prefix
+from kantopt.planning.certificates import arrivals
 from kantopt.planning.explain import running
+from kantopt.planning.later import prefix
 from kantopt.report import standing
 from kantopt.schema.model import Rule
 from kantopt.search.explain import decide
-from kantopt.verify import elsewhere, rules
+from kantopt.verify import rules
+from kantopt.verify.victims import elsewhere
 from tests import oracle
 
 ON_ALL = {Rule.QUOTA, Rule.ANTI_AFFINITY, Rule.SPREAD, Rule.AFFINITY}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-    from kantopt.planning.solver_process import SolverProcess
+    from kantopt.planning.solving.solver_process import SolverProcess
 
 _SEARCHES = ("plan", "defrag", "certify")
 """Commands that take a process; one that is not listed starts it when it needs it."""
@@ -22,13 +22,13 @@ def solver_ahead(arguments: Sequence[str]) -> "SolverProcess | None":
     """Start the solver's process if these arguments look as if it were needed."""
     if arguments[:1] == [] or arguments[0] not in _SEARCHES or _NEEDLESS & set(arguments):
         return None
-    from kantopt.planning.solver_process import SolverProcess
+    from kantopt.planning.solving.solver_process import SolverProcess
 
     return SolverProcess()
 
 
 def solver_of(context: "typer.Context") -> "SolverProcess":
     """Return the process that was started ahead of a command, else a new one."""
-    from kantopt.planning.solver_process import SolverProcess
+    from kantopt.planning.solving.solver_process import SolverProcess
 
     return context.find_object(SolverProcess) or SolverProcess()

@@ -12,7 +12,7 @@ from kantopt.cli.shown import Shown, domains_read, size_read
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
     from kantopt.planning.question import Question
-    from kantopt.schema.plan import Plan
+    from kantopt.schema.answers.plan import Plan
 
 
 def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:

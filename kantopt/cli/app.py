@@ -19,7 +19,7 @@ from kantopt.errors import UsageError
 from kantopt.schema.garbage import kept
 
 if TYPE_CHECKING:
-    from kantopt.planning.solver_process import SolverProcess
+    from kantopt.planning.solving.solver_process import SolverProcess
 
 COMMANDS = (
     "init",

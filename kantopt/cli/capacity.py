@@ -115,9 +115,9 @@ def capacity(
     with stop_on_signals(deadline), progress:
         from kantopt.planning.capacity.asked import job_in_short, job_of
         from kantopt.planning.capacity.run import capacity as count
-        from kantopt.planning.options import Options
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
+        from kantopt.planning.solving.options import Options
         from kantopt.planning.wanted import check_namespace
 
         progress.reach("reading")

@@ -102,11 +102,11 @@ def certify(
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
             solver = ending.enter_context(solver_of(context))
-            from kantopt.planning.between import became_of
+            from kantopt.planning.certificates.between import became_of
             from kantopt.planning.certify import certify as judge
-            from kantopt.planning.options import Options
             from kantopt.planning.pictures import picture_of
             from kantopt.planning.question import judging_model, question_of
+            from kantopt.planning.solving.options import Options
             from kantopt.planning.wanted import model_pending, required_jobs
             from kantopt.schema.files import load_raw
 

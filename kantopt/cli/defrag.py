@@ -125,9 +125,9 @@ def defrag(
             progress.reach("reading")
             solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
-            from kantopt.planning.goals import impossible
-            from kantopt.planning.options import Options
+            from kantopt.planning.document.goals import impossible
             from kantopt.planning.question import exempt_keys, read_question
+            from kantopt.planning.solving.options import Options
             from kantopt.schema.extends import load_model
             from kantopt.schema.model import Limits
             from kantopt.search.schedule import known_techniques

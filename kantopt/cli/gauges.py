@@ -17,7 +17,7 @@ from kantopt.schema.writing import write_atomic
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
-    from kantopt.schema.plan import Plan
+    from kantopt.schema.answers.plan import Plan
 
 _STATUSES = ("OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN")
 _ENDED = {"KeyboardInterrupt": INTERRUPTED, "BrokenPipeError": 141}
@@ -120,7 +120,7 @@ def _of_plan(plan: Plan) -> Iterator[Gauge]:
 
 def _of_cluster(plan: Plan, question: Question) -> Sequence[Gauge]:
     """How fragmented the pools are, and how many GPUs the plan would recover."""
-    from kantopt.planning.actions import waves_of
+    from kantopt.planning.document.actions import waves_of
     from kantopt.planning.fragmentation import fragmentation
     from kantopt.verify.waves.groups import apply
 

@@ -25,8 +25,8 @@ from kantopt.errors import UsageError
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
     from kantopt.report.blocks import Block
+    from kantopt.schema.answers.plan import Plan
     from kantopt.schema.model import Model
-    from kantopt.schema.plan import Plan
 
 _Path = str | None
 
@@ -237,7 +237,7 @@ class Run:
         if self.last is None:
             return
         from kantopt.report.plan_difference import difference_line
-        from kantopt.schema.since import SinceLastPlan
+        from kantopt.schema.answers.since import SinceLastPlan
 
         nothing = SinceLastPlan(last_plan=self.last.metadata.plan_id)
         since = plan.since_last_plan or nothing

@@ -10,8 +10,8 @@ from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_size
 
 if TYPE_CHECKING:
+    from kantopt.schema.answers.plan import Plan
     from kantopt.schema.model import Model
-    from kantopt.schema.plan import Plan
 
 
 def _moment(text: str) -> str:
@@ -90,8 +90,8 @@ class Pace:
         """Return a plan timed from the moment given, if one was."""
         if self.now is None:
             return plan
-        from kantopt.planning.identity import identified
-        from kantopt.planning.timing import timed
+        from kantopt.planning.document.identity import identified
+        from kantopt.planning.document.timing import timed
 
         return identified(timed(plan, self.now))
 

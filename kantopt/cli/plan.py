@@ -19,8 +19,8 @@ from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from kantopt.schema.answers.prices import PriceList
     from kantopt.schema.model import Model
-    from kantopt.schema.prices import PriceList
 
 
 @with_habits
@@ -122,9 +122,9 @@ def plan(
 
             with kept():  # modules are, and documents
                 solver = None if engine == "fast" else ending.enter_context(solver_of(context))
-                from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import chosen_model, read_question
+                from kantopt.planning.solving.options import Options
                 from kantopt.planning.wanted import (
                     check_namespace,
                     model_for,

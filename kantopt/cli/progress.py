@@ -14,7 +14,7 @@ from kantopt.cli.output import LogForm, tell_news
 from kantopt.clock import elapsed
 
 if TYPE_CHECKING:
-    from kantopt.planning.news import News
+    from kantopt.planning.solving.news import News
     from kantopt.problem.tiers import Tier
 
 _FIRST_SECONDS = 2.0

@@ -13,7 +13,7 @@ from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Import
-    from kantopt.schema.plan import Plan
+    from kantopt.schema.answers.plan import Plan
 
 
 def render(
@@ -134,8 +134,8 @@ def _plan(files: list[str]) -> "Plan":
     from kantopt.cli.spoken import speak
     from kantopt.errors import BadDataError, Problem
     from kantopt.report.words import words_for
+    from kantopt.schema.answers.plan import Plan
     from kantopt.schema.files import load_native
-    from kantopt.schema.plan import Plan
 
     pairs = load_native(files)
     plans = [document for _, document in pairs if isinstance(document, Plan)]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kantopt.planning.question import Question
     from kantopt.report.blocks import Block
     from kantopt.report.size import Size
+    from kantopt.schema.answers.picture import Picture
     from kantopt.schema.base import Part
-    from kantopt.schema.picture import Picture
     from kantopt.schema.read_as import ReadAs
 
 

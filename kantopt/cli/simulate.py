@@ -13,7 +13,7 @@ from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from kantopt.schema.simulation import Simulation
+    from kantopt.schema.answers.simulation import Simulation
     from kantopt.simulate.history import History
 
 _FAILED = 70

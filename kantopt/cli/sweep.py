@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kantopt.cli.progress import Progress
     from kantopt.cli.shown import Shown
     from kantopt.clock import Stop
-    from kantopt.schema.sweep import Sweep
+    from kantopt.schema.answers.sweep import Sweep
     from kantopt.simulate.asked import Asked
     from kantopt.simulate.runs import How
 

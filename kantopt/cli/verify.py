@@ -11,8 +11,8 @@ from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from kantopt.planning.guard import Guarded
-    from kantopt.schema.reports import Verdict
+    from kantopt.planning.later.guard import Guarded
+    from kantopt.schema.answers.reports import Verdict
 
 
 def verify(
@@ -86,7 +86,7 @@ def verify(
     if against:
         if model is not None or certificate is not None:
             raise UsageError("verify: --against cuts a plan, under its own model")
-        from kantopt.planning.guard import guard, plan_and_cluster
+        from kantopt.planning.later.guard import guard, plan_and_cluster
 
         with progress:
             question, given = plan_and_cluster(files, against, how)
@@ -103,14 +103,14 @@ def verify(
     if after and certificate is None:
         raise UsageError("verify: --after is for --certificate")
     if certificate is not None:
-        from kantopt.planning.check_certificate import judge_certificate
+        from kantopt.planning.certificates.check import judge_certificate
 
         if model is not None:
             raise UsageError("verify: --certificate judges under the certificate's own model")
         with progress:
             verdict = judge_certificate(certificate, files, how, after or ())
     else:
-        from kantopt.planning.judge import judge
+        from kantopt.planning.document.judge import judge
 
         with progress:
             verdict = judge(files, model, how)

@@ -43,7 +43,7 @@ class Export:
             return made, notes
         if form == "json":
             return f"{json.dumps(made, indent=2)}\n", notes
-        from kantopt.schema.yaml_dump import yaml_text
+        from kantopt.schema.yaml.dump import yaml_text
 
         return yaml_text(made), notes
 

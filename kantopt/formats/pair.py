@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kantopt.schema.history import History
+from kantopt.schema.answers.history import History
 
 Key = tuple[str, str, str]
 """Namespace, name and uid of a pod."""

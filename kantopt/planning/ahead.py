@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kantopt.problem.focus import pending_podsets, wanted_pods
+from kantopt.problem.derived.focus import pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement

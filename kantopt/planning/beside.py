@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.ahead import in_the_way
-from kantopt.planning.executable import executable
 from kantopt.planning.first_come import first_come
-from kantopt.planning.leftovers import with_leftovers
-from kantopt.planning.options import Options
-from kantopt.planning.run import Run
-from kantopt.planning.tiers import tier_rows
-from kantopt.planning.together import search_together
-from kantopt.problem.aftermath import leftover_question
+from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.leftovers import with_leftovers
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.tiers import tier_rows
+from kantopt.planning.solving.together import search_together
 from kantopt.problem.cluster import Spot
-from kantopt.problem.focus import focused, is_placed, pending_podsets
+from kantopt.problem.derived.aftermath import leftover_question
+from kantopt.problem.derived.focus import focused, is_placed, pending_podsets
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement

@@ -8,15 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import waves_of
-from kantopt.planning.arrivals import with_victims_back, without_wishes
-from kantopt.planning.assumed import assumed
-from kantopt.planning.between import Between
-from kantopt.planning.document import plan_document
-from kantopt.planning.ended import not_examined
-from kantopt.planning.executable import executable
-from kantopt.planning.judge import judge_plan
-from kantopt.planning.judged import (
+from kantopt.planning.certificates.arrivals import with_victims_back, without_wishes
+from kantopt.planning.certificates.assumed import assumed
+from kantopt.planning.certificates.between import Between
+from kantopt.planning.certificates.judged import (
     Judged,
     at_once,
     better_bounds,
@@ -26,23 +21,27 @@ from kantopt.planning.judged import (
     subject_of,
     written,
 )
-from kantopt.planning.later import Since, placement_in
-from kantopt.planning.news import Tell
-from kantopt.planning.options import Options
-from kantopt.planning.preempted import broken
+from kantopt.planning.certificates.preempted import broken
+from kantopt.planning.certificates.second_opinion import second_opinion
+from kantopt.planning.certificates.witnesses import Witnesses
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.judge import judge_plan
+from kantopt.planning.document.write import plan_document
+from kantopt.planning.later.snapshot import Since, placement_in
 from kantopt.planning.question import Question
-from kantopt.planning.run import Run
-from kantopt.planning.second_opinion import second_opinion
-from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.tiers import tier_rows
-from kantopt.planning.together import search_together
-from kantopt.planning.witnesses import Witnesses
+from kantopt.planning.solving.ended import not_examined
+from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.news import Tell
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.tiers import tier_rows
+from kantopt.planning.solving.together import search_together
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.certificate import (
+from kantopt.schema.answers.certificate import (
     Certificate,
     CertificateMetadata,
     CertifiedTier,
@@ -51,11 +50,12 @@ from kantopt.schema.certificate import (
     Judgement,
     Search,
 )
-from kantopt.schema.history import History
+from kantopt.schema.answers.history import History
+from kantopt.schema.answers.plan import Standing
+from kantopt.schema.base import API_VERSION
 from kantopt.schema.model import Model, Rule
-from kantopt.schema.plan import Standing
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.shares import CERTIFY_FIRST, CERTIFY_LAST, CROSS_CHECK, WRITING_CERTIFICATE
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay

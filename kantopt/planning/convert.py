@@ -12,13 +12,13 @@ from kantopt.formats.imported import Imported
 from kantopt.formats.objects import Notes
 from kantopt.planning.doubts import doubts
 from kantopt.planning.question import Import, read_question
+from kantopt.schema.answers.reports import Conversion, Difference
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.files import load_raw, read_text
 from kantopt.schema.inputs import label_of
 from kantopt.schema.jobs import JobList
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.raw import is_kubernetes, is_slurm
-from kantopt.schema.reports import Conversion, Difference
 from kantopt.schema.snapshot import ClusterSnapshot
 
 Source = Literal["kubernetes", "openb", "slurm", "vm-rescheduling"]
@@ -59,7 +59,7 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
         raise UsageError("standard input (-) can be read only once")
     texts = [(label_of(path), read_text(path).decode()) for path in paths]
     if source == "openb":
-        from kantopt.formats.openb import read_openb
+        from kantopt.formats.traces.openb import read_openb
 
         return Converted(*read_openb(texts))
     from kantopt.formats.vm_rescheduling import read_vm_rescheduling
@@ -143,7 +143,7 @@ def _json(file: str, text: str) -> dict[str, Any]:
 
 
 def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
-    from kantopt.formats.kubernetes import import_kubernetes
+    from kantopt.formats.kubernetes.dump import import_kubernetes
     from kantopt.formats.objects import flatten
 
     raws = load_raw(paths)

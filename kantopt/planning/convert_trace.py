@@ -58,18 +58,18 @@ def convert_trace(
     texts = [(label_of(path), read_text(path).decode()) for path in paths]
     file, text = texts[0]
     if source == "openb-trace":
-        from kantopt.formats.openb_trace import read_openb_trace
+        from kantopt.formats.traces.openb_trace import read_openb_trace
 
         return read_openb_trace(texts)
     if source == "kalos":
-        from kantopt.formats.kalos import read_kalos
+        from kantopt.formats.traces.kalos import read_kalos
 
         return None, read_kalos(text, file=file)
     if source == "philly":
-        from kantopt.formats.philly import read_philly
+        from kantopt.formats.traces.philly import read_philly
 
         return None, read_philly(text, file=file, gpus_per_node=how.gpus_per_node)
-    from kantopt.formats.swf import read_swf
+    from kantopt.formats.traces.swf import read_swf
 
     name = PurePath(paths[0]).name.removesuffix(".gz").removesuffix(".swf")
     named = "swf" if paths[0] == "-" else name

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from kantopt.clock import Deadline
-from kantopt.planning.goals import benefit, disturbed
-from kantopt.planning.identity import identified
-from kantopt.planning.news import Tell
-from kantopt.planning.options import Options
+from kantopt.planning.document.goals import benefit, disturbed
+from kantopt.planning.document.identity import identified
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.news import Tell
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.wishes import drained, read_goals
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Metric, Model, Objective
-from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import parse_quantity
 from kantopt.shares import DEFRAG_FIRST
 

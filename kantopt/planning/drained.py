@@ -16,9 +16,9 @@ from kantopt.schema.hints import first_of, plural
 from kantopt.schema.model import Rule
 from kantopt.schema.stays import CAUSES, WORDS
 from kantopt.search.causes import FITS, Causes
-from kantopt.search.movers import Movers
+from kantopt.search.relocation.movers import Movers
 from kantopt.search.state import State
-from kantopt.verify.departures import may_leave
+from kantopt.verify.bounds.departures import may_leave
 from kantopt.verify.step import Step
 
 _NAMED = 3

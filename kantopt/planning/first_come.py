@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 
 from kantopt.problem.actions import Wave
-from kantopt.problem.focus import is_placed
+from kantopt.problem.derived.focus import is_placed
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, TopologyNeed
 from kantopt.problem.placement import Placement

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.errors import BadDataError
-from kantopt.planning.actions import waves_of
-from kantopt.planning.left import left_pending
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.left import left_pending
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Node, Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.explanation import Steps
+from kantopt.schema.answers.explanation import Steps
+from kantopt.schema.answers.picture import Bar, Fate, Picture, Pods, Stay, Step
+from kantopt.schema.answers.plan import Plan, Unplaced
 from kantopt.schema.model import Metric, Model
-from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay, Step
-from kantopt.schema.plan import Plan, Unplaced
 from kantopt.schema.quantity import CLAIMED, gpu_milli
 from kantopt.verify.metrics.fragmented_nodes import measure_fragmented_nodes
 from kantopt.verify.replay import replay

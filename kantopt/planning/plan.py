@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
-from kantopt.planning.ended import not_examined
-from kantopt.planning.executable import executable
-from kantopt.planning.failing import bears_of, failing_jobs
-from kantopt.planning.held_to import held_to_words
-from kantopt.planning.leftovers import with_leftovers
-from kantopt.planning.news import Tell
-from kantopt.planning.options import Options
+from kantopt.planning.document.failing import bears_of, failing_jobs
+from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.question import Question
 from kantopt.planning.repeated import proved_bounds
-from kantopt.planning.run import Run
-from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.together import search_together
+from kantopt.planning.solving.ended import not_examined
+from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.leftovers import with_leftovers
+from kantopt.planning.solving.news import Tell
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.together import search_together
 from kantopt.planning.wanted import runs_already
-from kantopt.problem.focus import pending_podsets
+from kantopt.problem.derived.focus import pending_podsets
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema import plan as docs
+from kantopt.schema.answers import plan as docs
 from kantopt.schema.model import Model, Rule
 from kantopt.verify.rules import check
 
@@ -98,7 +98,7 @@ def make_plan(
         answer = run.answer(instance.current, (), examined=False)
     else:
         if last is not None:
-            from kantopt.planning.kept import moved_again, still_legal
+            from kantopt.planning.later.kept import moved_again, still_legal
 
             run.keep(still_legal(question, instance, last, run.looking_back))
             instance = run.asked
@@ -119,7 +119,7 @@ def make_plan(
         if last is not None:
             warnings += moved_again(instance, answer.placement, last)
         answer = replace(answer, warnings=tuple(warnings))
-    from kantopt.planning.document import plan_document
+    from kantopt.planning.document.write import plan_document
 
     plan = plan_document(question, instance, answer)
     lacking = bool(check(run.asked, answer.placement, (Rule.REQUIRED,)))

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.document import steps_of
-from kantopt.planning.identity import snapshot_ref
-from kantopt.planning.messages import search_task
-from kantopt.planning.options import Options
+from kantopt.planning.document.identity import snapshot_ref
+from kantopt.planning.document.write import steps_of
 from kantopt.planning.question import Question
-from kantopt.planning.run import REMEMBERED
-from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.tiers import tier_rows
-from kantopt.planning.together import until_last_word
+from kantopt.planning.solving.messages import search_task
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import REMEMBERED
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.tiers import tier_rows
+from kantopt.planning.solving.together import until_last_word
 from kantopt.planning.wanted import model_for
 from kantopt.problem.actions import Wave
 from kantopt.problem.chosen import running_only
@@ -24,14 +24,14 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import left_lines
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
+from kantopt.schema.answers.prices import Price, PriceList, PriorityVictims
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import first_of, one_of, perhaps
 from kantopt.schema.model import Metric, Model
-from kantopt.schema.prices import Price, PriceList, PriorityVictims
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
-from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.shares import PRICES_FIRST, WRITING_PRICES
 from kantopt.verify.metrics import measure

@@ -11,8 +11,9 @@ from kantopt.planning.doubts import doubts
 from kantopt.planning.spared import spared, without_spared
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import Part
-from kantopt.schema.certificate import Certificate
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.features import FEATURES, Feature
@@ -21,7 +22,6 @@ from kantopt.schema.garbage import kept
 from kantopt.schema.hints import one_of, perhaps, quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
 from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
 from kantopt.schema.read_as import ReadAs
@@ -316,8 +316,8 @@ def _imported(
 
         read = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
         return read, ()
-    from kantopt.formats.annotations import annotations_read
-    from kantopt.formats.kubernetes import import_kubernetes
+    from kantopt.formats.kubernetes.annotations import annotations_read
+    from kantopt.formats.kubernetes.dump import import_kubernetes
     from kantopt.formats.objects import flatten
 
     objects = [item for raw in raws for item in flatten(raw.data)]

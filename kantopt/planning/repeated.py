@@ -8,29 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.planning.ended import TOO_LATE
-from kantopt.planning.identity import (
+from kantopt.planning.document.identity import (
     budget_refs,
     identified,
     node_refs,
     snapshot_ref,
     touched_nodes,
 )
-from kantopt.planning.left import held_back
+from kantopt.planning.document.left import held_back
+from kantopt.planning.document.timing import timed
 from kantopt.planning.question import Question
-from kantopt.planning.timing import timed
+from kantopt.planning.solving.ended import TOO_LATE
 from kantopt.problem.ages import Ages
 from kantopt.problem.tiers import Tier
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.answers.since import SinceLastPlan
 from kantopt.schema.consistency import check_plan
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.files import parse_documents, read_text
 from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
-from kantopt.schema.since import SinceLastPlan
 from kantopt.schema.validation import validate
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.version import __version__
 
 _VERSION = "resourceVersion"

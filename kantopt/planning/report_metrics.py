@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.errors import BadDataError, UsageError
-from kantopt.planning.actions import waves_of
+from kantopt.planning.document.actions import waves_of
 from kantopt.planning.question import Question
 from kantopt.planning.spreads import spread_figures
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.restricted import finest_level
 from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.answers.reports import Amount, Figure, MetricsReport
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.model import Metric, Model, Objective
 from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.quantity import from_base, to_base
-from kantopt.schema.reports import Amount, Figure, MetricsReport
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts
 from kantopt.verify.metrics.fragmented_nodes import node_gpus_used

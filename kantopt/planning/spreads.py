@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.schema.reports import Spread, SpreadFigure
-from kantopt.verify.fewest import fewest_together
+from kantopt.schema.answers.reports import Spread, SpreadFigure
+from kantopt.verify.bounds.fewest import fewest_together
 from kantopt.verify.metrics.waiting import waits
 from kantopt.verify.step import Step
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from kantopt.errors import UsageError
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import asked_for
-from kantopt.problem.focus import pending_podsets, runs_enough
+from kantopt.problem.derived.focus import pending_podsets, runs_enough
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.hints import listed, meant_or_some, one_of, quote

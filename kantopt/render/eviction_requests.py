@@ -7,9 +7,9 @@ from typing import Any
 from kantopt.render.manifests import made, manifests, unique_name
 from kantopt.render.steps import pod_by_pod
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import PlanAction, namespace_of
+from kantopt.schema.answers.actions import PlanAction, namespace_of
+from kantopt.schema.answers.plan import Binding, Eviction, Plan
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import Binding, Eviction, Plan
 
 _REQUESTER = "kantopt/plan"
 """Who asks: the same for all plans, so that two of them ask once."""

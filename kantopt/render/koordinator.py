@@ -9,9 +9,9 @@ from kantopt.render.manifests import PLAN, made, manifests, unique_name
 from kantopt.render.resources import requests_of, tolerations_of
 from kantopt.render.steps import Actions, Document, pod_by_pod
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import PlanAction, namespace_of
+from kantopt.schema.answers.actions import PlanAction, namespace_of
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.jobs import PodRef, PodSet
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _API = "scheduling.koordinator.sh/v1alpha1"
 _TTL = "10m"

@@ -11,7 +11,7 @@ from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.requests import Request, requests_of
 from kantopt.render.kube.script import script_of
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 
 
 def render(plan: Plan, asked: Asked) -> Rendered:

@@ -23,10 +23,10 @@ from kantopt.render.steps import (
 )
 from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
-from kantopt.schema.actions import namespace_of
+from kantopt.schema.answers.actions import namespace_of
+from kantopt.schema.answers.plan import Binding, Eviction, Plan
 from kantopt.schema.by_kueue import GROUP, by_kueue
 from kantopt.schema.jobs import Job, PodSet
-from kantopt.schema.plan import Binding, Eviction, Plan
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import HOSTNAME
 

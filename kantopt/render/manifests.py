@@ -15,8 +15,8 @@ from kantopt.errors import UsageError
 from kantopt.render.shell import comment, one_line
 from kantopt.render.steps import Kind, Step, check_not_in_vain
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.plan import Plan, Wave
-from kantopt.schema.yaml_dump import yaml_text
+from kantopt.schema.answers.plan import Plan, Wave
+from kantopt.schema.yaml.dump import yaml_text
 
 _WIDTH = 96
 _KINDS: tuple[Kind, ...] = ("evictions", "bindings", "moves")

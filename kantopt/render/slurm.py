@@ -17,11 +17,11 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import PlanAction, nodes_of
+from kantopt.schema.answers.actions import PlanAction, nodes_of
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.hints import plural, quote
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _UID = re.compile(r"(\d{1,10}(?:_\d{1,10})?)@(\d{1,12})", re.ASCII)
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
-from kantopt.schema.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.plan import Binding, Eviction, Plan
 from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
-from kantopt.schema.plan import Binding, Eviction, Plan
 from kantopt.schema.snapshot import HOSTNAME
 
 Kind = Literal["evictions", "bindings", "moves"]

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from kantopt.schema.plan import Plan
+    from kantopt.schema.answers.plan import Plan
 
 KueueApi = Literal["v1beta1", "v1beta2"]
 TargetName = Literal["kubectl", "eviction-requests", "koordinator", "kueue", "slurm", "volcano"]

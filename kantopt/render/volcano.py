@@ -15,9 +15,9 @@ from kantopt.render.steps import (
     unlabelled,
 )
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import namespace_of
+from kantopt.schema.answers.actions import namespace_of
+from kantopt.schema.answers.plan import Binding, Eviction, Plan
 from kantopt.schema.jobs import Job
-from kantopt.schema.plan import Binding, Eviction, Plan
 from kantopt.schema.snapshot import HOSTNAME
 
 _JOB_NAME = "volcano.sh/job-name"

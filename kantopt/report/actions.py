@@ -9,9 +9,9 @@ from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
 from kantopt.report.names import joined, on_devices, places, priority_words
 from kantopt.report.purposes import purposes
-from kantopt.schema.actions import PlanAction, actions_of, in_waves, source_of, target_of
+from kantopt.schema.answers.actions import PlanAction, actions_of, in_waves, source_of, target_of
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan, Wave
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
 
 
 def action_lines(plan: Plan) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.size import Size, size_blocks
-from kantopt.schema.capacity import Capacity, LevelRoom, Room
+from kantopt.schema.answers.capacity import Capacity, LevelRoom, Room
 from kantopt.schema.hints import plural
 
 _LISTS, _AROUND = 28, 4

@@ -11,10 +11,10 @@ from kantopt.report.size import Size, size_blocks
 from kantopt.report.standing import standing_line
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.units import tier_label, tier_number
-from kantopt.schema.actions import disturbed
-from kantopt.schema.certificate import Certificate, CertifiedTier, CounterExample
+from kantopt.schema.answers.actions import disturbed
+from kantopt.schema.answers.certificate import Certificate, CertifiedTier, CounterExample
+from kantopt.schema.answers.history import Fate, History
 from kantopt.schema.hints import UNOFFERED, first_of, plural
-from kantopt.schema.history import Fate, History
 from kantopt.schema.model import Rule
 
 FEW = 3

@@ -10,8 +10,8 @@ from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit
-from kantopt.schema.actions import PlanAction, actions_of
-from kantopt.schema.explanation import (
+from kantopt.schema.answers.actions import PlanAction, actions_of
+from kantopt.schema.answers.explanation import (
     Conflict,
     ConflictItem,
     Difference,

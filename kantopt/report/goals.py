@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Style, Table
 from kantopt.report.units import in_unit, thousandths, unit_name
+from kantopt.schema.answers.plan import Goal, Plan, Tier
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Goal, Plan, Tier
 
 
 def goals_table(plan: Plan) -> Iterator[Block]:

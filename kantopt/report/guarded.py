@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from kantopt.report.actions import kind_of
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
-from kantopt.schema.actions import PlanAction, in_waves, source_of, target_of
+from kantopt.schema.answers.actions import PlanAction, in_waves, source_of, target_of
+from kantopt.schema.answers.plan import CutStep, Plan
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import CutStep, Plan
 
 _STYLES: dict[str, Style] = {"cut": "bad", "done": "dim", "legal": ""}
 _MOST = 30

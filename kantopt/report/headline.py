@@ -9,8 +9,8 @@ from kantopt.report.goals import goals_shown
 from kantopt.report.losses import losses_line
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.units import percent, size_bytes, tier_label, tier_number
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Plan
 
 
 def headline(plan: Plan) -> Iterator[Paragraph]:

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from kantopt.report.blocks import Paragraph
 from kantopt.report.units import duration
+from kantopt.schema.answers.plan import Eviction, Move, Plan
 from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodSet
-from kantopt.schema.plan import Eviction, Move, Plan
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
 from kantopt.report.units import duration, in_unit, percent, unit_name
-from kantopt.schema.reports import Amount, Figure, MetricsReport, Spread, SpreadFigure
+from kantopt.schema.answers.reports import Amount, Figure, MetricsReport, Spread, SpreadFigure
 
 _WORDS = {
     "D_node": "D_node (JTTED): nodes that gangs use over the fewest, by size in GPUs",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kantopt.schema.actions import Place
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.actions import Place
+from kantopt.schema.answers.plan import Plan
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$")
 

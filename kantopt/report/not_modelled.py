@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.schema.answers.left import NotModelled, aside_words
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.features import FEATURES, WORDS
 from kantopt.schema.hints import plural
-from kantopt.schema.left import NotModelled, aside_words
-from kantopt.schema.plan import Plan
 
 
 def proviso(rows: Sequence[NotModelled]) -> str:

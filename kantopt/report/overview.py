@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kantopt.report.blocks import Table
 from kantopt.report.names import priority_words
-from kantopt.schema.actions import namespace_of, nodes_of
+from kantopt.schema.answers.actions import namespace_of, nodes_of
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.natural import natural
-from kantopt.schema.plan import Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
 _PRIORITIES, _NAMESPACES, _DOMAINS = 3, 3, 3

@@ -11,12 +11,12 @@ from kantopt.report.page import page
 from kantopt.report.simulation_pictures import simulation_pictures
 from kantopt.report.terminal import pending_table, plan_sections
 from kantopt.report.words import OURS, Words
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.picture import Picture
+from kantopt.schema.answers.plan import Plan
+from kantopt.schema.answers.simulation import Simulation
 from kantopt.schema.base import Part
-from kantopt.schema.certificate import Certificate
 from kantopt.schema.hints import plural
-from kantopt.schema.picture import Picture
-from kantopt.schema.plan import Plan
-from kantopt.schema.simulation import Simulation
 
 
 def answer_page(

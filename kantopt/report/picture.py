@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape
 from kantopt.report.blocks import escaped
 from kantopt.report.units import in_unit, unit_name
 from kantopt.report.words import OURS, Words
+from kantopt.schema.answers.picture import Bar, Fate, Picture, Pods, Stay
 from kantopt.schema.hints import plural
-from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay
 from kantopt.schema.quantity import CLAIMED
 
 _FILL: dict[Fate, str] = {"stays": "#8a949e", "evicted": "#d55e00", "moved": "#e69f00"}

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
-from kantopt.schema.actions import actions_of, namespace_of
+from kantopt.schema.answers.actions import actions_of, namespace_of
+from kantopt.schema.answers.plan import Plan
+from kantopt.schema.answers.since import Changed, SinceLastPlan
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Plan
-from kantopt.schema.since import Changed, SinceLastPlan
 
 _Steps = dict[str, Counter[str]]
 """Steps in words, with the number of pods, by what they are about."""

@@ -8,8 +8,8 @@ from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.explanation import action_rows
 from kantopt.report.units import duration, thousandths
+from kantopt.schema.answers.prices import Price, PriceList
 from kantopt.schema.hints import plural
-from kantopt.schema.prices import Price, PriceList
 
 _PROOFS = {
     "OPTIMAL": "OPTIMAL: none is cheaper",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.units import tier_label
-from kantopt.schema.actions import nodes_of
+from kantopt.schema.answers.actions import nodes_of
+from kantopt.schema.answers.plan import Binding, Eviction, Goal, Move, Plan
 from kantopt.schema.hints import listed
-from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 _MOVES = "moves"
 _OF_PODS = ("unplaced", "displaced", "evictions", _MOVES, "disruption_cost", "migration_cost")

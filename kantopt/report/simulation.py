@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
 from kantopt.report.units import duration, percent, thousandths
+from kantopt.schema.answers.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.schema.hints import plural
-from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
 
 _OWNERS = 10
 """Owners that are shown, those that fall short the most."""

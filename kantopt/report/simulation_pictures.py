@@ -24,8 +24,8 @@ from kantopt.report.chart import (
     written,
 )
 from kantopt.report.units import duration
+from kantopt.schema.answers.simulation import Course, Simulation
 from kantopt.schema.hints import plural
-from kantopt.schema.simulation import Course, Simulation
 
 PARTS = {
     "running": ("running", "#0072b2"),

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kantopt.report.blocks import Block, Listing, Table
+from kantopt.schema.answers.plan import Standing
 from kantopt.schema.hints import listed
 from kantopt.schema.model import Rule
-from kantopt.schema.plan import Standing
 
 OF_ARRIVALS = frozenset(
     {

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table, in_lines
 from kantopt.report.units import duration, percent
+from kantopt.schema.answers.sweep import Sweep, SweepValue
 from kantopt.schema.hints import plural
-from kantopt.schema.sweep import Sweep, SweepValue
 
 _WHOLE = "all"
 """Scope of all size classes together."""

@@ -17,9 +17,9 @@ from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.standing import standing_blocks
 from kantopt.report.units import duration, size_bytes, tier_label, tier_number
-from kantopt.schema.actions import actions_of
+from kantopt.schema.answers.actions import actions_of
+from kantopt.schema.answers.plan import Eviction, Plan, Tier, Unplaced
 from kantopt.schema.hints import listed, plural
-from kantopt.schema.plan import Eviction, Plan, Tier, Unplaced
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
 

@@ -13,9 +13,9 @@ from kantopt.report.standing import (
     standing_line,
     told_apart,
 )
+from kantopt.schema.answers.plan import Standing
+from kantopt.schema.answers.reports import Verdict
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Standing
-from kantopt.schema.reports import Verdict
 
 
 def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:

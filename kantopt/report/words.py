@@ -87,7 +87,7 @@ def words_about(
 
 def words_for(document: Part) -> Words:
     """Return the words for a document, as far as it says what it was made of."""
-    from kantopt.schema.plan import Plan
+    from kantopt.schema.answers.plan import Plan
 
     plan = getattr(document, "plan", document)
     if isinstance(plan, Plan):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kantopt.errors import Problem
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import Part
-from kantopt.schema.certificate import Certificate
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.job_consistency import (
@@ -19,7 +20,6 @@ from kantopt.schema.job_consistency import (
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
 from kantopt.schema.objectives import BalanceObjective, FragmentObjective
-from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import is_price, parse_quantity
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue

@@ -35,7 +35,7 @@ def dump_json(document: Part) -> str:
 def dump_yaml(document: Part) -> str:
     """Write a document as YAML in block style; reading it gives the same document again."""
     # PyYAML takes its time to load, and is not needed for the digest of a plan.
-    from kantopt.schema.yaml_dump import yaml_text
+    from kantopt.schema.yaml.dump import yaml_text
 
     return yaml_text(dump_data(document))
 

@@ -116,13 +116,13 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
 def _read_yaml(text: str, file: str) -> list[Any]:
     # What people write themselves is short, and mostly in forms that the fast way does not know.
     if len(text) >= _LONG_YAML:
-        from kantopt.schema.yaml_block import read_block_yaml
+        from kantopt.schema.yaml.block import read_block_yaml
 
         values = read_block_yaml(text)
         if values is not None:
             return values
     # PyYAML takes its time to load, and clusters mostly come as JSON.
-    from kantopt.schema.yaml_text import parse_yaml
+    from kantopt.schema.yaml.text import parse_yaml
 
     return parse_yaml(text, file)
 

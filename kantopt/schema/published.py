@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kantopt.schema.answers.capacity import Capacity
+from kantopt.schema.answers.explanation import Explanation
+from kantopt.schema.answers.prices import PriceList
+from kantopt.schema.answers.reports import Conversion, MetricsReport, Verdict
+from kantopt.schema.answers.simulation import Simulation
+from kantopt.schema.answers.sweep import Sweep
 from kantopt.schema.base import Part
-from kantopt.schema.capacity import Capacity
-from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
-from kantopt.schema.prices import PriceList
-from kantopt.schema.reports import Conversion, MetricsReport, Verdict
-from kantopt.schema.simulation import Simulation
-from kantopt.schema.sweep import Sweep
 from kantopt.schema.validation import KINDS
 
 PUBLISHED: dict[str, type[Part]] = {

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import API_VERSION, Part
-from kantopt.schema.certificate import Certificate
 from kantopt.schema.expected import (
     Spec,
     describe,
@@ -24,7 +25,6 @@ from kantopt.schema.garbage import kept
 from kantopt.schema.hints import did_you_mean, nearest, one_of, path_text, quote, shown
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
-from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
 from kantopt.schema.quantity import quantity_meant
 from kantopt.schema.raw import RawDocument, is_kubernetes

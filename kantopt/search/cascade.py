@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.problem.aftermath import after_plan
+from kantopt.problem.derived.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.ending import Bears, evicted, for_good
-from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step
+from kantopt.verify.victims.ending import Bears, evicted, for_good
+from kantopt.verify.victims.preemptors import preemptors_of
 
 MOST_ROUNDS = 8
 """Rounds that are followed; each one's victims are less important than the last one's."""

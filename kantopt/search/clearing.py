@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from kantopt.schema.model import Rule
-from kantopt.search.fill import fill, room_for
-from kantopt.search.preempt import Preemption
-from kantopt.search.relocate import Relocation
+from kantopt.search.insertion.fill import fill, room_for
+from kantopt.search.preemption.preempt import Preemption
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.shapes import Mask
 from kantopt.search.state import Change
 

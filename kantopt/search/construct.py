@@ -14,13 +14,13 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.clearing import clear_for
-from kantopt.search.preempt import Preemption
-from kantopt.search.priority_list import priority_list
-from kantopt.search.relocate import Relocation
-from kantopt.search.reverse_trim import ReverseTrim
+from kantopt.search.insertion.priority_list import priority_list
+from kantopt.search.insertion.zones import placer_of
+from kantopt.search.preemption.preempt import Preemption
+from kantopt.search.preemption.reverse_trim import ReverseTrim
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
-from kantopt.search.zones import placer_of
 from kantopt.verify.rules import check, is_legal
 
 _MOST_REPAIRS = 3

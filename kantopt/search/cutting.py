@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.cp.cutting import best_pattern, share_prices
+from kantopt.cp.masters.cutting import best_pattern, share_prices
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.stock import Stock, cuts, least_missing, stock_of
+from kantopt.verify.bounds.stock import Stock, cuts, least_missing, stock_of
 from kantopt.verify.witness.shares import counts_pods, share_name
 
 _SCALE = 2**32
@@ -59,7 +59,7 @@ def cutting_prices(
     """Return the best bound on tier ``i`` from prices of shares; ``None`` if there is none above 0.
 
     A linear program proposes prices of shares of rooms; rounded to integers they make a bound by
-    exact arithmetic (:func:`kantopt.verify.stock.least_missing`), whatever they are.
+    exact arithmetic (:func:`kantopt.verify.bounds.stock.least_missing`), whatever they are.
     """
     if not counts_pods(tiers[i]):
         return None
@@ -92,7 +92,7 @@ def _in_integers(
 ) -> Iterator[tuple[list[int], dict[int, int]]]:
     """Yield prices as integers: close ones, and small ones if they are parts of a room's.
 
-    The small ones are for the pods that are left out as a whole (:mod:`kantopt.verify.cover`):
+    The small ones are for pods that are left out as a whole (:mod:`kantopt.verify.bounds.cover`):
     prices of shares are often parts of a room such as thirds or quarters.
     """
     scale = _SCALE / max(*worth, *shares.values())

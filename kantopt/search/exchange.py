@@ -13,8 +13,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.gangs import Placer
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

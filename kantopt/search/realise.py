@@ -13,13 +13,13 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
-from kantopt.search.fill import fill, room_for
-from kantopt.search.gangs import Placer
-from kantopt.search.justify import drop, rightly
-from kantopt.search.kept_room import KeptRoom, LeftForGood
+from kantopt.search.insertion.fill import fill, room_for
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.order.units import close_jobs
-from kantopt.search.preempt import Preemption
-from kantopt.search.scores import Scores
+from kantopt.search.preemption.justify import drop, rightly
+from kantopt.search.preemption.kept_room import KeptRoom, LeftForGood
+from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.shapes import Mask, mask_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

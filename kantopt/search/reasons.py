@@ -13,14 +13,14 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
-from kantopt.search.beside import beside
 from kantopt.search.causes import Causes
-from kantopt.search.domains import Domains
-from kantopt.search.fill import room_for
-from kantopt.search.neighbours import REFUSALS
+from kantopt.search.counts.neighbours import REFUSALS
+from kantopt.search.insertion.beside import beside
+from kantopt.search.insertion.domains import Domains
+from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
-from kantopt.verify.alike_jobs import first_alike
+from kantopt.verify.bounds.alike_jobs import first_alike
 from kantopt.verify.rules.quota import held_words, queue_limit
 from kantopt.verify.rules.topology import domains_used
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from kantopt.planning.actions import waves_of
+from kantopt.planning.document.actions import waves_of
 from kantopt.planning.plan import Result
 from kantopt.problem.cluster import Spot
 from kantopt.search.state import Change

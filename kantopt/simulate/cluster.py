@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from kantopt.problem.placement import Placement
 from kantopt.schema.policy import Placement as Choice
+from kantopt.search.insertion.zones import placer_of
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
-from kantopt.search.zones import placer_of
 from kantopt.simulate.lacks import Lacks
 from kantopt.simulate.world import World
 from kantopt.verify.rules import check_arrivals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from kantopt.schema.simulation import Course
+from kantopt.schema.answers.simulation import Course
 from kantopt.simulate.history import Sample
 from kantopt.simulate.metrics.gpu_time import Parts, parts_of
 from kantopt.simulate.metrics.kaplan_meier import Survival, kaplan_meier

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from kantopt.planning.spreads import SIZES
+from kantopt.schema.answers.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import listed, plural
-from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.simulate.courses import courses_of
 from kantopt.simulate.history import History, JobRecord
 from kantopt.simulate.metrics.allocation import allocation, fragmentation

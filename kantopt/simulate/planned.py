@@ -9,8 +9,8 @@ from itertools import islice
 from kantopt.clock import Deadline, Stop
 from kantopt.errors import UsageError
 from kantopt.planning.defrag import Wish, asked, defragment
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
+from kantopt.planning.solving.options import Options
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Model

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.history import Ended, History, JobRecord, Stay
 from kantopt.simulate.work import Work
-from kantopt.verify.fewest import fewest_together
+from kantopt.verify.bounds.fewest import fewest_together
 
 
 class Recorder:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
-from kantopt.schema.simulation import Simulation
+from kantopt.schema.answers.simulation import Simulation
 from kantopt.schema.writing import make_folder, write_atomic
 from kantopt.simulate.history import History, JobRecord, Sample, Stay
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kantopt.planning.guard import guard
+from kantopt.planning.later.guard import guard
 from kantopt.planning.question import Question, read_question
 from kantopt.planning.repeated import read_last_plan
 from kantopt.report.guarded import step_text
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.model import Metric
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
 from scripts.bench.night import EVERY_MINUTES
 from scripts.bench.night_cluster import NightCluster, arrivals, moment
 from scripts.bench.process import environment

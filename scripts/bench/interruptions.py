@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from kantopt.report.blocks import Block, Paragraph, Table
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from scripts.bench.drawn import WAYS, Drawn, draw
 from scripts.bench.interrupted import PHASES, Ended, Phase, run_interrupted
 from scripts.bench.measure import read_plan, verified_by_judge

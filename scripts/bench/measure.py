@@ -14,13 +14,13 @@ from typing import Any
 
 import kantopt
 from kantopt.errors import KantoptError
-from kantopt.planning.actions import waves_of
-from kantopt.planning.judge import judge
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.judge import judge
 from kantopt.planning.question import Import, question_of
+from kantopt.schema.answers.plan import Plan, Tier
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.model import Rule
-from kantopt.schema.plan import Plan, Tier
 from kantopt.schema.validation import validate
 from kantopt.verify.rules import check
 from kantopt.verify.waves.groups import apply

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import Plan
 
 GPU = "nvidia.com/gpu"
 GPUS = 8

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kantopt.errors import BadDataError, MissingInputError, Problem, said_of
-from kantopt.formats.openb import MODEL_LABEL
+from kantopt.formats.traces.openb import MODEL_LABEL
 from kantopt.planning.convert import convert
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import Job, NodeSelectorTerm, PodSet

@@ -18,8 +18,8 @@ from kantopt.problem.instance import Instance
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
-from kantopt.search.gangs import Placer
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

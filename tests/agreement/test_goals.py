@@ -12,14 +12,14 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
-from kantopt.problem.classes import merge_pods
+from kantopt.problem.derived.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.schedule import search
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check

@@ -13,8 +13,8 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.problem.together import restarted
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
-from kantopt.search.sequence import sequence
 from kantopt.search.tidy.improve import tidy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

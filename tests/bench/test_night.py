@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kantopt.planning.question import question_of
+from kantopt.schema.answers.plan import Move, Plan, Wave
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import Move, Plan, Wave
 from kantopt.schema.raw import RawDocument
 from scripts.bench.night import Night, run_night
 from scripts.bench.night_cluster import GPUS, NightCluster, arrivals, moment, node_name

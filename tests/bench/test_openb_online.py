@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import BadDataError, MissingInputError
-from kantopt.formats.openb import MODEL_LABEL
+from kantopt.formats.traces.openb import MODEL_LABEL
 from kantopt.schema.base import API_VERSION, Expression
 from kantopt.schema.jobs import DeviceRequest, Job, NodeSelectorTerm, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices

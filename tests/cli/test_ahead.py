@@ -9,7 +9,7 @@ import pytest
 
 from kantopt.cli.ahead import solver_ahead
 from kantopt.cli.endings import run
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.solver_process import SolverProcess
 from tests.processes import children
 
 

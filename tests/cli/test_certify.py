@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kantopt.planning.witnesses import Witnesses
+from kantopt.planning.certificates.witnesses import Witnesses
 from kantopt.schema.files import load_native
 from scripts.bench.priority_matters import Cell, documents
 from scripts.bench.published import SEEDS

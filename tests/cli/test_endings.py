@@ -118,7 +118,7 @@ def test_an_output_that_cannot_be_created_is_73_before_any_work(
         raise AssertionError("it has read its input")
 
     monkeypatch.setattr("kantopt.planning.question.read_question", work)
-    monkeypatch.setattr("kantopt.planning.judge.judge", work)
+    monkeypatch.setattr("kantopt.planning.document.judge.judge", work)
     arguments = {"schema": ["plan"], "models": [], "render": ["snap.yaml", "--to", "kubectl"]}
     done = cli(command, *arguments.get(command, ["snap.yaml"]), "-O", path)
     assert done.code == 73
@@ -191,7 +191,7 @@ def broken(error: BaseException) -> Any:
 
 
 def test_a_fault_of_ours_is_1_and_names_itself(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kantopt.planning.judge.judge", broken(KeyError("lost")))
+    monkeypatch.setattr("kantopt.planning.document.judge.judge", broken(KeyError("lost")))
     done = cli("verify", "snap.yaml")
     assert done.code == 1
     assert done.err == ("kantopt: error: internal error: KeyError: 'lost'; -v shows where\n")
@@ -205,7 +205,7 @@ def test_a_fault_of_ours_is_1_and_names_itself(cli: Cli, monkeypatch: pytest.Mon
 def test_other_endings(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.judge.judge", broken(error))
+    monkeypatch.setattr("kantopt.planning.document.judge.judge", broken(error))
     # What stdout still holds is dropped for good, which would hit the terminal of the tests.
     monkeypatch.setattr(endings, "_drop", lambda _: None)
     done = cli("verify", "snap.yaml")
@@ -221,7 +221,7 @@ def test_a_signal_ends_verify_without_a_word(
         os.kill(os.getpid(), number)
         time.sleep(5)
 
-    monkeypatch.setattr("kantopt.planning.judge.judge", judge)
+    monkeypatch.setattr("kantopt.planning.document.judge.judge", judge)
     done = cli("verify", "snap.yaml", "-O", "out.json")
     assert (done.code, done.out, done.err) == (code, "", "")
     assert not Path("out.json").exists()
@@ -311,7 +311,7 @@ def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_time_limit_that_is_over_at_once_writes_the_null_plan_of_a_large_question(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    monkeypatch.setattr("kantopt.planning.solving.run.SMALL", 0.0)  # as if judging took its time
     done = cli("plan", "snap.yaml", "jobs.yaml", "--time-limit", "1ms", "-O", "plan.json")
     assert done.code == 3, "a shell's && does not go on with it"
     assert done.out.startswith("Nothing was examined; 1 job")

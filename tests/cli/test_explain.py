@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from kantopt.planning.explain import process
 from kantopt.planning.explain.run import explain
 from kantopt.processor import CpuUse
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from kantopt.schema.published import published_schema
 from tests.cli.conftest import Cli, Outcome
 

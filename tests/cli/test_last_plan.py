@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kantopt.planning import plan as planning
-from kantopt.planning.messages import Failed
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.messages import Failed
+from kantopt.planning.solving.solver_process import SolverProcess
 from tests.cli.conftest import JOBS, SNAPSHOT, Cli
 from tests.cli.scheduled import KEPT, at, solve_nothing, terminate_when_planning
 
@@ -256,7 +256,7 @@ def test_a_plan_that_was_ended_early_says_how_it_differs(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = json.loads(cli(*PLAN, *KEPT, "-o", "json").out)
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    monkeypatch.setattr("kantopt.planning.solving.run.SMALL", 0.0)  # as if judging took its time
     plan = json.loads(cli(*PLAN, *KEPT, "--time-limit", "1ms", "-o", "json").out)
     assert plan["solver"]["status"] == "UNKNOWN"
     assert plan["sinceLastPlan"]["lastPlan"] == first["metadata"]["planId"]
@@ -284,7 +284,7 @@ def test_what_is_no_plan_is_not_replaced(cli: Cli, text: str) -> None:
 def test_a_run_that_had_no_time_to_look_leaves_the_last_plan(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    monkeypatch.setattr("kantopt.planning.solving.run.SMALL", 0.0)  # as if judging took its time
     assert cli(*PLAN, *KEPT, "--time-limit", "1ms").code == 3
     assert json.loads(Path("last.json").read_text())["solver"]["status"] == "UNKNOWN"
     cli(*PLAN, *KEPT)
@@ -319,7 +319,7 @@ def test_a_run_that_had_no_time_to_look_leaves_the_plan_in_its_file(
     asked = ("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json")
     assert cli(*asked).code == 0
     kept = Path("plan.json").read_bytes()
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    monkeypatch.setattr("kantopt.planning.solving.run.SMALL", 0.0)  # as if judging took its time
     done = cli(*asked, "--time-limit", "1ms")
     assert Path("plan.json").read_bytes() == kept
     assert done.code == 3

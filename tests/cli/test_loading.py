@@ -12,7 +12,7 @@ import pytest
 from kantopt import __main__
 from kantopt.cli import options, trace
 from kantopt.planning import convert, convert_trace
-from kantopt.planning import options as planning_options
+from kantopt.planning.solving import options as planning_options
 from kantopt.search.strategy import Strategy
 from kantopt.simulate.workload import arrivals
 from kantopt.simulate.workload.acme import PROFILES

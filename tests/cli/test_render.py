@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kantopt.schema.answers.plan import NodeRef
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import NodeRef
 from kantopt.schema.read_as import ReadAs
 from tests.cli.conftest import Cli
 from tests.render.plans import bind, evict, make_plan

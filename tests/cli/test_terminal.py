@@ -15,7 +15,7 @@ import pytest
 
 from kantopt.cli.progress import Progress
 from kantopt.errors import BadDataError
-from kantopt.planning.news import News
+from kantopt.planning.solving.news import News
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from tests.cli.conftest import Cli, finish, start
@@ -147,7 +147,7 @@ def test_the_line_names_objectives_as_the_table_does_and_is_cut_between_parts(
     ("arguments", "slow"),
     [
         (("explain", "snap.yaml", "huge.yaml", "huge"), "kantopt.planning.question.read_question"),
-        (("verify", "snap.yaml"), "kantopt.planning.judge.judge"),
+        (("verify", "snap.yaml"), "kantopt.planning.document.judge.judge"),
         (("metrics", "snap.yaml"), "kantopt.planning.report_metrics.report_metrics"),
         (("convert", "--from", "openb", "snap.yaml"), "kantopt.planning.convert.convert"),
         (("render", "--to", "svg", "snap.yaml"), "kantopt.planning.question.read_question"),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.dump import canonical_digest, dump_json
 from kantopt.schema.files import load_native
-from kantopt.schema.plan import Plan
 from tests.cli.conftest import SNAPSHOT, Cli
 
 Data = dict[str, Any]

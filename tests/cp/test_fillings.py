@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from kantopt.cp.fillings import fillings
+from kantopt.cp.masters.fillings import fillings
 from kantopt.search.cutting import PARTS
-from kantopt.verify.cover import least_left_out
-from kantopt.verify.stock import Group, Room, Stock
+from kantopt.verify.bounds.cover import least_left_out
+from kantopt.verify.bounds.stock import Group, Room, Stock
 
 
 def drawn(seed: int) -> Stock:

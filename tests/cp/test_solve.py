@@ -17,7 +17,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

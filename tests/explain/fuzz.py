@@ -12,8 +12,8 @@ from collections import Counter
 from kantopt.clock import Deadline
 from kantopt.cp.reach import reach
 from kantopt.planning.question import Question
-from kantopt.problem.focus import focused, pending_podsets
-from kantopt.schema.explanation import Explanation
+from kantopt.problem.derived.focus import focused, pending_podsets
+from kantopt.schema.answers.explanation import Explanation
 from kantopt.schema.model import Model, Rule
 from tests.explain.helpers import explained
 from tests.explain.planted import fails, follows

@@ -8,8 +8,8 @@ from typing import Any
 from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question, question_of
+from kantopt.schema.answers.explanation import Explanation
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.explanation import Explanation
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Model
 from kantopt.schema.raw import RawDocument

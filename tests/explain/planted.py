@@ -15,13 +15,13 @@ from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.cp.reach import reach
-from kantopt.planning.actions import waves_of
+from kantopt.planning.document.actions import waves_of
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
-from kantopt.problem.focus import focused, is_placed
-from kantopt.schema.explanation import Explanation, Remedy, Steps
+from kantopt.problem.derived.focus import focused, is_placed
+from kantopt.schema.answers.explanation import Explanation, Remedy, Steps
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.model import Model, Rule
-from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from tests.explain.helpers import asked, explained, model_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kantopt.planning.explain.conflict import Wording
-from kantopt.problem.focus import wanted_pods
+from kantopt.problem.derived.focus import wanted_pods
 from kantopt.schema.model import Rule
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Survey

@@ -6,8 +6,8 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.cp.reach import reach
-from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import focused, limited, pending_podsets
+from kantopt.problem.derived.condensed import condensed
+from kantopt.problem.derived.focus import focused, limited, pending_podsets
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule

@@ -10,7 +10,7 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.quoting import quoted, unquoted
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from tests.explain.helpers import asked, explained, model_of
 from tests.explain.scenarios import SCENARIOS, Scenario
 from tests.verify.world import job, node, pods

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.running import Whereabouts, runs_message
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from tests.explain.helpers import asked, explained, model_of
 from tests.verify.world import GPU, Document, job, node, pods
 

@@ -7,7 +7,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.cp.reach import reach
 from kantopt.cp.switches import Switches
-from kantopt.problem.focus import focused, pending_podsets
+from kantopt.problem.derived.focus import focused, pending_podsets
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from tests.generate import random_instance

@@ -8,9 +8,9 @@ from kantopt.errors import BadDataError, UsageError
 from kantopt.planning.beside import Beside
 from kantopt.planning.explain import verdict as verdicts
 from kantopt.planning.explain.together import beside_others
-from kantopt.problem.focus import focused
+from kantopt.problem.derived.focus import focused
 from kantopt.report.explanation import explanation_blocks
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from kantopt.search.explain.decide import Decision
 from tests.explain.helpers import asked, explained, model_of
 from tests.verify.world import GPU, Document, job, node, pods

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from tests.explain.helpers import asked, explained
 from tests.verify.world import Document, job, node, pods
 

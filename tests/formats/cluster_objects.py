@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kantopt.formats.imported import Imported
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.schema.consistency import check_snapshot
 from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import Job

@@ -7,9 +7,9 @@ from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.formats.imported import Imported
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of
+from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, job, node, pod, read

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kantopt.formats.cel import LONGEST, Selector
-from kantopt.formats.cel_values import CelError, Facts, Quantity, Unread
+from kantopt.formats.kubernetes.devices.cel import LONGEST, Selector
+from kantopt.formats.kubernetes.devices.cel_values import CelError, Facts, Quantity, Unread
 from kantopt.schema.quantity import parse_quantity
 
 GPU = Facts(

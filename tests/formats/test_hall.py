@@ -8,7 +8,7 @@ import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kantopt.formats.hall import MOST_SETS, Kinds, _needed, binding_sets
+from kantopt.formats.kubernetes.hall import MOST_SETS, Kinds, _needed, binding_sets
 
 GROUPS = st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=12)
 

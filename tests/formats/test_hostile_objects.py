@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.schema.files import load_raw
 from tests.formats.test_system_fixtures import FOLDER
 

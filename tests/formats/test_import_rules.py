@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import UsageError
-from kantopt.formats.kubernetes_topology import find_levels
+from kantopt.formats.kubernetes.topology import find_levels
 from kantopt.formats.objects import Notes, Objects
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing
 

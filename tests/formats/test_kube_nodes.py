@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.formats.pod_requests import pod_requests
+from kantopt.formats.kubernetes.pod_requests import pod_requests
 from kantopt.formats.view import View
 from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.formats.imported import Imported
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.formats.objects import flatten
 from kantopt.schema.consistency import check_snapshot
 from kantopt.schema.job_consistency import check_jobs

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.formats.objects import flatten
 from kantopt.schema.jobs import PodRef
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing

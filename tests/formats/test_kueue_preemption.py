@@ -9,9 +9,9 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument

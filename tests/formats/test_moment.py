@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.moment import newest_moment
+from kantopt.formats.kubernetes.moment import newest_moment
 from tests.formats.cluster_objects import pod, read
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.running import standing
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from kantopt.verify.rules import check_standing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.openb import MODEL_LABEL, kind_of, read_openb
+from kantopt.formats.traces.openb import MODEL_LABEL, kind_of, read_openb
 from kantopt.schema.consistency import check_snapshot
 from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.quantity import to_base

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import Problem
-from kantopt.formats.pod_requests import pod_requests
+from kantopt.formats.kubernetes.pod_requests import pod_requests
 from kantopt.formats.view import View
 
 

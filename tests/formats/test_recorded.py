@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.kalos import read_kalos
-from kantopt.formats.openb_trace import read_openb_trace
-from kantopt.formats.philly import read_philly
+from kantopt.formats.traces.kalos import read_kalos
+from kantopt.formats.traces.openb_trace import read_openb_trace
+from kantopt.formats.traces.philly import read_philly
 from kantopt.schema.consistency import check_snapshot, check_trace
 from kantopt.schema.dump import dump_data
 from kantopt.schema.duration import duration_seconds

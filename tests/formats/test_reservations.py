@@ -11,14 +11,14 @@ from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.formats.exports import EXPORTS
 from kantopt.formats.imported import Imported
-from kantopt.formats.reservation_owners import OURS
-from kantopt.planning.options import Options
+from kantopt.formats.kubernetes.koordinator.reservation_owners import OURS
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.render import koordinator
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 OWNERS = [{"labelSelector": {"matchLabels": {"app": "x"}}}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.formats.swf import read_swf
+from kantopt.formats.traces.swf import read_swf
 from kantopt.schema.consistency import check_snapshot, check_trace
 from kantopt.schema.dump import dump_yaml
 from kantopt.schema.trace import Trace

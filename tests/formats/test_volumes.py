@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import question_of
+from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.raw import RawDocument

@@ -8,13 +8,13 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.formats.exports import EXPORTS
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 KOORD = "koordinator.sh/"

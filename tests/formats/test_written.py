@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kantopt.formats.exports import EXPORTS, ExportName
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.formats.objects import flatten
 from kantopt.formats.written.export import GIVEN_NAMES
 from kantopt.formats.written.gangs import labels_of
@@ -20,7 +20,7 @@ from kantopt.planning.convert import convert
 from kantopt.schema.base import Toleration
 from kantopt.schema.jobs import Job, JobList, PodRef, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Node, Taint
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 from tests.formats.test_system_fixtures import CASES, name_of
 
 SYSTEMS: tuple[ExportName, ...] = ("kubernetes", "kueue", "volcano", "kai", "koordinator")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from kantopt.planning.messages import Done, Message, SearchTask
-from kantopt.planning.solver_body import desk_of
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.messages import Done, Message, SearchTask
+from kantopt.planning.solving.solver_body import desk_of
+from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.search.schedule import search
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from kantopt.planning import executable, plan, together
+from kantopt.planning import plan
+from kantopt.planning.solving import executable, together
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from tests.campaign import some

@@ -7,12 +7,12 @@ from unittest import mock
 
 from kantopt import clock
 from kantopt.clock import Deadline
-from kantopt.planning import together
-from kantopt.planning.actions import waves_of
 from kantopt.planning.defrag import Wish, asked, defragment
-from kantopt.planning.judge import judge_plan
-from kantopt.planning.options import Options
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.judge import judge_plan
 from kantopt.planning.question import Question
+from kantopt.planning.solving import together
+from kantopt.planning.solving.options import Options
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Limits
 from kantopt.schema.raw import RawDocument

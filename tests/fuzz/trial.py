@@ -17,7 +17,7 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from kantopt.search.order.concessions import concessions
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.rules import check
 from tests.fuzz.draw import random_world
 from tests.fuzz.plain_replay import Act, Wave, faults_of

@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import waves_of
-from kantopt.planning.options import Options
+from kantopt.planning.certificates.witnesses import Witnesses
+from kantopt.planning.document.actions import waves_of
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, chosen_model, read_question
-from kantopt.planning.witnesses import Witnesses
+from kantopt.planning.solving.options import Options
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.pictures import picture_of
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, judging_model, read_question
+from kantopt.planning.solving.options import Options
 from kantopt.report.picture import svg
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 
 FOLDER = Path(__file__).parents[2] / "instances" / "quickstart"
 

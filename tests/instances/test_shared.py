@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, read_question
-from kantopt.schema.plan import Plan
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.plan import Plan
 from kantopt.search.strategy import Strategy
 
 FOLDER = Path(__file__).parents[2] / "instances" / "shared"

@@ -10,18 +10,18 @@ from kantopt.planning.certify import certify
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.explain.run import explain
 from kantopt.planning.explain.trial import alone
-from kantopt.planning.options import Engine, Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.prices import confined, price_list
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Engine, Options
 from kantopt.planning.wanted import model_for, model_pending
-from kantopt.problem.focus import focused, limited
+from kantopt.problem.derived.focus import focused, limited
 from kantopt.problem.instance import Instance
-from kantopt.schema.certificate import Certificate
-from kantopt.schema.explanation import Explanation, Steps
+from kantopt.schema.answers.certificate import Certificate
+from kantopt.schema.answers.explanation import Explanation, Steps
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan
 from kantopt.search.explain.decide import disturbing
 from kantopt.verify.metrics import measure
 from tests.one_truth.claims import Bounds, Claim, Found, Least, NoPlan

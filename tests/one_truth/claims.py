@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kantopt.planning.actions import waves_of
+from kantopt.planning.document.actions import waves_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.plan import Plan
-from kantopt.schema.plan import Tier as TierRow
+from kantopt.schema.answers.plan import Plan
+from kantopt.schema.answers.plan import Tier as TierRow
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from kantopt.verify.waves.groups import apply

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.plan import Tier
+from kantopt.schema.answers.plan import Tier
 from tests.one_truth import ask
 from tests.one_truth.claims import Bounds, Found, NoPlan, contradictions
 from tests.one_truth.trial import question_of, trial

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from kantopt.planning.explain.edits import edited
-from kantopt.planning.options import Engine
 from kantopt.planning.question import Question
-from kantopt.problem.focus import focused, is_placed, runs_enough
+from kantopt.planning.solving.options import Engine
+from kantopt.problem.derived.focus import focused, is_placed, runs_enough
 from kantopt.problem.instance import Instance
+from kantopt.schema.answers.explanation import Explanation, Remedy
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Explanation, Remedy
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from tests.generate import random_documents

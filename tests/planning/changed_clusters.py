@@ -7,20 +7,20 @@ import random
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.planning.document import Answer, plan_document
+from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.question import Question
-from kantopt.planning.tiers import tier_rows
+from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.answers.plan import Plan, Solver
 from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan, Solver
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.search.construct import construct
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from tests.questions import document

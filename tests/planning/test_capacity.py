@@ -14,11 +14,11 @@ from kantopt.planning.capacity.asked import Short, job_in_short, job_of
 from kantopt.planning.capacity.most import MOST_PODS
 from kantopt.planning.capacity.run import capacity
 from kantopt.planning.explain.run import explain
-from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
 from kantopt.problem.build import build_instance
 from kantopt.problem.not_modelled import why_not_placed
-from kantopt.schema.capacity import Capacity
+from kantopt.schema.answers.capacity import Capacity
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model, Objective

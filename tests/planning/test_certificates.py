@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.planning.certificates.judged import better_bounds
+from kantopt.planning.certificates.witnesses import in_64_bits
 from kantopt.planning.certify import certify
-from kantopt.planning.judged import better_bounds
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, question_of
-from kantopt.planning.witnesses import in_64_bits
+from kantopt.planning.solving.options import Options
 from kantopt.problem.build import build_instance
 from kantopt.schema.dump import dump_data
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.yaml_scalars import resolve
+from kantopt.schema.yaml.scalars import resolve
 from tests.generate import random_documents
 from tests.mutations import certificates, refused, resealed, try_mutations
 from tests.oracle import best

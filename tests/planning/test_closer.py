@@ -8,12 +8,18 @@ import pytest
 
 from kantopt import shares
 from kantopt.clock import Deadline
-from kantopt.planning import closer, together
-from kantopt.planning.closer import bring_closer, complete, refine, spread_is_next, try_again
-from kantopt.planning.options import Engine, Options
-from kantopt.planning.run import Run
-from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.together import _chains, _move_on, search_together
+from kantopt.planning.solving import closer, together
+from kantopt.planning.solving.closer import (
+    bring_closer,
+    complete,
+    refine,
+    spread_is_next,
+    try_again,
+)
+from kantopt.planning.solving.options import Engine, Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.together import _chains, _move_on, search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

@@ -6,16 +6,16 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
-from kantopt.formats.owners import view_of
-from kantopt.formats.resized import at_its_smallest
-from kantopt.planning.arrivals import judge_arrivals
-from kantopt.planning.between import Between, became_of
+from kantopt.formats.kubernetes.history.owners import view_of
+from kantopt.formats.kubernetes.history.resized import at_its_smallest
+from kantopt.planning.certificates.arrivals import judge_arrivals
+from kantopt.planning.certificates.between import Between, became_of
+from kantopt.planning.certificates.check import check_certificate
 from kantopt.planning.certify import certify
-from kantopt.planning.check_certificate import check_certificate
-from kantopt.planning.options import Options
 from kantopt.planning.question import Import, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.report.certificate import certificate_blocks
-from kantopt.schema.certificate import Certificate
+from kantopt.schema.answers.certificate import Certificate
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument

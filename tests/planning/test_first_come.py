@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import waves_of
+from kantopt.planning.document.actions import waves_of
 from kantopt.planning.first_come import first_come
-from kantopt.planning.options import Engine, Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Engine, Options
 from kantopt.problem.cluster import Spot
-from kantopt.problem.focus import is_placed
+from kantopt.problem.derived.focus import is_placed
 from kantopt.problem.placement import Placement
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job

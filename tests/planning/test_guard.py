@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import action_of
-from kantopt.planning.guard import Guarded, guard
-from kantopt.planning.judge import judge_plan
-from kantopt.planning.options import Options
+from kantopt.planning.document.actions import action_of
+from kantopt.planning.document.judge import judge_plan
+from kantopt.planning.later.guard import Guarded, guard
+from kantopt.planning.later.still_there import StillThere
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.still_there import StillThere
+from kantopt.planning.solving.options import Options
 from kantopt.problem.actions import Wave
 from kantopt.problem.cluster import Spot
-from kantopt.schema.actions import actions_of
+from kantopt.schema.answers.actions import actions_of
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.model import Rule
-from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
 from tests.generate import random_documents
 from tests.planning.changed_clusters import (

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.kept import moved_again, still_legal
-from kantopt.planning.options import Options
+from kantopt.planning.later.kept import moved_again, still_legal
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
 from kantopt.problem.cluster import Spot
 from kantopt.problem.tiers import tiers_of
 from kantopt.report.plan_difference import plan_difference
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.questions import model, question

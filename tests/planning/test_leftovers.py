@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.planning.document.judge import judge_plan
 from kantopt.planning.explain.run import explain
-from kantopt.planning.judge import judge_plan
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, question_of
+from kantopt.planning.solving.options import Options
 from kantopt.planning.wanted import model_for
 from kantopt.report.actions import action_lines
+from kantopt.schema.answers.explanation import Explanation
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.explanation import Explanation
 from kantopt.schema.extends import load_model
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 
 GPU = "nvidia.com/gpu"

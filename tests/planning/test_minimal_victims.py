@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
+from kantopt.planning.solving.options import Options
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.improve import improve as chains
 from kantopt.verify.metrics import measure

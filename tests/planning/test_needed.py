@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import action_of
 from kantopt.planning.defrag import Wish, asked, defragment
-from kantopt.planning.guard import guard
-from kantopt.planning.judge import judge_plan
-from kantopt.planning.options import Options
+from kantopt.planning.document.actions import action_of
+from kantopt.planning.document.judge import judge_plan
+from kantopt.planning.later.guard import guard
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
 from kantopt.problem.actions import Wave, without_leftovers
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.actions import actions_of
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.actions import actions_of
+from kantopt.schema.answers.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.waves.groups import apply

@@ -11,11 +11,11 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
-from kantopt.planning.options import Options
 from kantopt.planning.pictures import picture_of
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, judging_model, read_question
-from kantopt.schema.picture import Bar, Picture
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.picture import Bar, Picture
 
 GOLDEN = Path(__file__).parents[2] / "instances" / "golden"
 

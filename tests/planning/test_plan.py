@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning import messages, together
-from kantopt.planning.executable import executable
-from kantopt.planning.messages import Done
-from kantopt.planning.news import News
-from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.run import Run
-from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.together import search_together
+from kantopt.planning.solving import messages, together
+from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.messages import Done
+from kantopt.planning.solving.news import News
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.together import search_together
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
+from kantopt.search.engine.told import Found
 from kantopt.search.reasons import Reasons
-from kantopt.search.told import Found
 from kantopt.verify.rules import check
 from tests.questions import hard_question, model, question
 

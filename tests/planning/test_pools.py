@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.planning.actions import waves_of
-from kantopt.planning.claims import false_claims
-from kantopt.planning.figures import false_figures
-from kantopt.planning.messages import SearchTask
-from kantopt.planning.named import false_names
-from kantopt.planning.options import Options
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.claims import false_claims
+from kantopt.planning.document.figures import false_figures
+from kantopt.planning.document.named import false_names
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.messages import SearchTask
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_data

@@ -9,17 +9,17 @@ import pytest
 
 from kantopt.clock import Deadline, Stop
 from kantopt.errors import UsageError
-from kantopt.planning.messages import WORK_PER_SECOND, SearchTask
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.prices import price_list
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solving.messages import WORK_PER_SECOND, SearchTask
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.wanted import model_for, wanted_job
 from kantopt.report.blocks import Screen, render
 from kantopt.report.prices import price_blocks, price_lines
+from kantopt.schema.answers.prices import PriceList
 from kantopt.schema.extends import load_model
-from kantopt.schema.prices import PriceList
 from kantopt.search.engine.incumbent import Incumbent
 from tests.oracle import best
 from tests.questions import question

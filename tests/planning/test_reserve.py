@@ -9,10 +9,10 @@ import pytest
 
 from kantopt import shares
 from kantopt.clock import Deadline
-from kantopt.planning import ending
-from kantopt.planning import run as runs
-from kantopt.planning.options import Options
-from kantopt.planning.run import Run
+from kantopt.planning.solving import ending
+from kantopt.planning.solving import run as runs
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
 from kantopt.problem.tiers import tiers_of
 from tests.verify.world import job, node, placed, pods, question
 

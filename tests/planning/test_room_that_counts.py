@@ -9,10 +9,10 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.planning.defrag import Wish, asked, defragment
-from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.model import Rule
-from kantopt.schema.plan import Plan
 from kantopt.verify.rules import check
 from tests.questions import model, question
 from tests.verify.world import job, node, pods, put, values

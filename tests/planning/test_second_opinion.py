@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.planning.second_opinion import least_by_highs, opinion, second_opinion
+from kantopt.planning.certificates.second_opinion import least_by_highs, opinion, second_opinion
 from kantopt.problem.tiers import tiers_of
 from tests.generate import random_instance
 from tests.oracle import best

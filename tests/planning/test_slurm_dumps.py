@@ -6,12 +6,12 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
-from kantopt.planning.between import Between, became_of
+from kantopt.planning.certificates.between import Between, became_of
+from kantopt.planning.certificates.check import check_certificate
 from kantopt.planning.certify import certify
-from kantopt.planning.check_certificate import check_certificate
-from kantopt.planning.options import Options
 from kantopt.planning.question import Import, question_of
-from kantopt.schema.certificate import Certificate
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.certificate import Certificate
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.files import parse_documents

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.planning import together
+from kantopt.planning.solving import together
 from kantopt.planning.wanted import model_for
 from tests.planning.test_plan import PODS_FIRST, job, node, planned
 from tests.questions import model, question

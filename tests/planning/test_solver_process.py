@@ -13,16 +13,16 @@ import pytest
 
 from kantopt import memory
 from kantopt.clock import Deadline
-from kantopt.planning.messages import Done, Failed, Message, SearchTask, Started
-from kantopt.planning.solver_process import SolverProcess, _Outbox
+from kantopt.planning.solving.messages import Done, Failed, Message, SearchTask, Started
+from kantopt.planning.solving.solver_process import SolverProcess, _Outbox
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
+from kantopt.search.engine.told import Begun, Found
 from kantopt.search.schedule import CP_SAT, RELAXATION
-from kantopt.search.told import Begun, Found
 from tests.questions import hard_question, model, question
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kantopt.planning.claims import false_claims
-from kantopt.planning.identity import identified
-from kantopt.planning.timing import timed
+from kantopt.planning.document.claims import false_claims
+from kantopt.planning.document.identity import identified
+from kantopt.planning.document.timing import timed
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate
 

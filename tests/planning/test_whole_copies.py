@@ -7,9 +7,9 @@ from typing import Any
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.asked import job_of
 from kantopt.planning.capacity.run import capacity
-from kantopt.planning.options import Options
 from kantopt.planning.question import Question
-from kantopt.schema.capacity import Capacity
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.capacity import Capacity
 from kantopt.schema.extends import load_model
 from tests.questions import question
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kantopt.problem.build import build_instance
-from kantopt.problem.classes import Merged, merge_pods
 from kantopt.problem.cluster import Spot
+from kantopt.problem.derived.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.planning.goals import goal_rows
+from kantopt.planning.document.goals import goal_rows
 from kantopt.problem.restricted import finest_level
 from kantopt.problem.tiers import tiers_of
 from kantopt.verify.metrics import bound_of, measure

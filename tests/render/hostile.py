@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kantopt.planning.question import Question, judging_model
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.jobs import Job
-from kantopt.schema.plan import (
+from kantopt.schema.answers.plan import (
     BudgetRef,
     CutStep,
     Goal,
@@ -20,6 +18,8 @@ from kantopt.schema.plan import (
     Tier,
     Unplaced,
 )
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.jobs import Job
 from kantopt.schema.snapshot import (
     ClusterSnapshot,
     Node,

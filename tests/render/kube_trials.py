@@ -15,8 +15,8 @@ from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.gates import OURS
 from kantopt.render.kubectl import render
 from kantopt.render.targets import Asked
-from kantopt.schema.actions import in_waves
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.answers.actions import in_waves
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from tests.render.api_cluster import Cluster, RefusedError
 from tests.render.api_server import Fault, no_meddling, serving
 from tests.render.api_server import Meddler as Meddling

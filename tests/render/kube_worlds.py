@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
+from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from tests.render.api_cluster import HOSTNAME, Budget, Cluster, Object
 

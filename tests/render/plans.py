@@ -5,10 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from kantopt.schema.base import API_VERSION, Toleration
-from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.model import Model
-from kantopt.schema.plan import (
+from kantopt.schema.answers.plan import (
     Binding,
     Eviction,
     Move,
@@ -19,6 +16,9 @@ from kantopt.schema.plan import (
     Summary,
     Wave,
 )
+from kantopt.schema.base import API_VERSION, Toleration
+from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
+from kantopt.schema.model import Model
 
 Action = Binding | Eviction | Move
 

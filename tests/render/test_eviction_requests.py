@@ -10,8 +10,8 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.render.eviction_requests import render
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.jobs import Job, PodRef, PodSet
-from kantopt.schema.plan import Plan
 from tests.render.hostile import harmless
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import checked_documents, documents

@@ -14,7 +14,7 @@ import pytest
 
 from kantopt.render.kubectl import render
 from kantopt.render.targets import Asked
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from scripts.render_faults import SAMPLE
 from tests.render.api_cluster import Budget, Cluster, Object
 from tests.render.api_server import Fault, made_up_config

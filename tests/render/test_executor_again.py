@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.render.targets import Asked
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from tests.render.api_cluster import Budget, Cluster
 from tests.render.api_server import Fault
 from tests.render.kube_trials import carried_out

@@ -11,9 +11,9 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.render.koordinator import render
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.base import Toleration
 from kantopt.schema.jobs import DeviceRequest, Job, PodRef, PodSet
-from kantopt.schema.plan import Plan
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import checked_documents, documents
 

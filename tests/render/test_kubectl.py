@@ -12,8 +12,8 @@ from kubernetes import client
 from kantopt.errors import UsageError
 from kantopt.render.kubectl import render, render_kubectl
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import Binding, NodeRef, Plan
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import Binding, NodeRef, Plan
 from tests.render.kube_worlds import drawn
 from tests.render.plans import Action, bind, evict, make_plan, move
 

@@ -14,9 +14,9 @@ from kantopt.cli.endings import run
 from kantopt.errors import UsageError
 from kantopt.render.kueue import render
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import NodeRef, Plan
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import NodeRef, Plan
 from kantopt.schema.snapshot import HOSTNAME
 from tests.render.expanded import expanded
 from tests.render.plans import Action, bind, draw_plan, evict, make_plan, move

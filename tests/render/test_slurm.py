@@ -13,8 +13,8 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.render.slurm import render
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import Binding, Plan
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import Binding, Plan
 from tests.render.plans import bind, evict, make_plan, move
 
 

@@ -10,8 +10,8 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.render.volcano import render
+from kantopt.schema.answers.plan import NodeRef, Plan
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import NodeRef, Plan
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import check, checked_documents, documents
 

@@ -20,13 +20,13 @@ from kantopt.errors import BadDataError
 from kantopt.render.shell import one_line
 from kantopt.render.slurm import SLURM_SCRIPT
 from kantopt.render.targets import TARGETS, Asked, TargetName
-from kantopt.schema.actions import namespace_of
+from kantopt.schema.answers.actions import namespace_of
+from kantopt.schema.answers.plan import Eviction, Move, Plan
 from kantopt.schema.dump import dump_data, dump_json, dump_yaml
 from kantopt.schema.json_text import parse_json
-from kantopt.schema.plan import Eviction, Move, Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 from tests.render.expanded import expanded
 from tests.render.hostile import harmless, hostile_plan, unprintable, without_nul
 from tests.render.markup_trials import page, picture

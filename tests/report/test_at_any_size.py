@@ -15,10 +15,10 @@ from kantopt.report.explanation import _conflict
 from kantopt.report.size import Size
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.verdict import verdict_blocks
+from kantopt.schema.answers.explanation import Conflict, ConflictItem
+from kantopt.schema.answers.plan import Move, Plan, Standing
+from kantopt.schema.answers.reports import Verdict
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.explanation import Conflict, ConflictItem
-from kantopt.schema.plan import Move, Plan, Standing
-from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import STRANDED, TIER, plan_of
 
 LINES = 60

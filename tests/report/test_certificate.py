@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.report.blocks import Screen, render
 from kantopt.report.certificate import objectives_blocks
-from kantopt.schema.certificate import Certificate, CertifiedTier, CounterExample
+from kantopt.schema.answers.certificate import Certificate, CertifiedTier, CounterExample
 
 
 def tier(name: str, value: int, **changes: Any) -> CertifiedTier:

@@ -8,8 +8,7 @@ from typing import Any
 from kantopt.report.blocks import Screen, render
 from kantopt.report.explanation import explanation_blocks
 from kantopt.report.guarded import step_text
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.explanation import (
+from kantopt.schema.answers.explanation import (
     Conflict,
     ConflictItem,
     Explanation,
@@ -17,7 +16,8 @@ from kantopt.schema.explanation import (
     Steps,
     Verdict,
 )
-from kantopt.schema.plan import Binding, Move, SnapshotRef, Wave
+from kantopt.schema.answers.plan import Binding, Move, SnapshotRef, Wave
+from kantopt.schema.base import API_VERSION
 
 
 def told(*items: ConflictItem, **more: Any) -> Explanation:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
+from kantopt.planning.solving.options import Options
 from kantopt.report.headline import headline
 from kantopt.report.losses import losses_of
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.model import Model, Objective
 from kantopt.schema.objectives import TotalObjective
-from kantopt.schema.plan import Plan
 from tests.campaign import some
 from tests.generate import random_documents
 from tests.report.test_terminal import plan_of

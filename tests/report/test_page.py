@@ -12,8 +12,8 @@ from typing import Any
 from kantopt.report.blocks import Listing, Paragraph, Table
 from kantopt.report.page import page
 from kantopt.report.page.columns import picture_columns
-from kantopt.schema.picture import Bar, Picture, Pods, Stay, Step
-from kantopt.schema.plan import Unplaced
+from kantopt.schema.answers.picture import Bar, Picture, Pods, Stay, Step
+from kantopt.schema.answers.plan import Unplaced
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

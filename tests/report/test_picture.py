@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from kantopt.report.picture import svg
-from kantopt.schema.picture import Bar, Picture, Pods, Stay
-from kantopt.schema.plan import Unplaced
+from kantopt.schema.answers.picture import Bar, Picture, Pods, Stay
+from kantopt.schema.answers.plan import Unplaced
 
 TAG = "{http://www.w3.org/2000/svg}"
 STAYS = Stay(Pods("a/<b>&c", "w", (4000,), 10, 1.0), 1)

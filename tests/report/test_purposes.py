@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.report.purposes import purposes
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from tests.report.test_terminal import plan_of
 
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kantopt.report.simulation_pictures import PARTS, simulation_pictures
-from kantopt.schema.simulation import Simulation
+from kantopt.schema.answers.simulation import Simulation
 from kantopt.simulate.figures import figures_of
 from kantopt.simulate.history import History
 from kantopt.simulate.metrics.gpu_time import Parts

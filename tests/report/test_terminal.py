@@ -9,7 +9,7 @@ import pytest
 from kantopt.report.actions import action_lines
 from kantopt.report.blocks import Screen, render
 from kantopt.report.terminal import plan_blocks
-from kantopt.schema.plan import Plan
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.consistency import check_model, check_plan, check_snapshot
 from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate

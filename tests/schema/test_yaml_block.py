@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kantopt.errors import BadDataError
 from kantopt.schema.files import parse_documents
-from kantopt.schema.yaml_block import read_block_yaml
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.block import read_block_yaml
+from kantopt.schema.yaml.text import parse_yaml
 from tests.campaign import some
 from tests.yaml_scalars import KEYS, SCALARS
 

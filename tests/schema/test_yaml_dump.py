@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kantopt.schema import yaml_dump
-from kantopt.schema.yaml_dump import yaml_text
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml import dump as yaml_dump
+from kantopt.schema.yaml.dump import yaml_text
+from kantopt.schema.yaml.text import parse_yaml
 from tests.yaml_scalars import SCALARS
 
 KNOWN = st.sampled_from([text for text, _ in SCALARS])

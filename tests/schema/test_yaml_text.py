@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from kantopt.errors import BadDataError
-from kantopt.schema import yaml_text
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml import text as yaml_text
+from kantopt.schema.yaml.text import parse_yaml
 from tests.yaml_scalars import KEYS, SCALARS
 
 

@@ -16,7 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.engine.crew import Search
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.parts.division import parts_of
 from kantopt.search.schedule import search
 from kantopt.search.techniques.cp_sat import whole

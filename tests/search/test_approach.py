@@ -10,7 +10,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.order.approach import approach
 from kantopt.search.order.pairing import paired
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.verify.metrics import measure
 from tests.verify.world import Document, job, node, pods, put, question

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.instance import Instance
-from kantopt.problem.parts import Part
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.parts.assembly import Assembly, justified, need_of
 from kantopt.search.parts.division import parts_of
 from kantopt.verify.rules import check

@@ -21,7 +21,7 @@ from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import pack
 from kantopt.search.bins.question import question as asked_of
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.techniques.bin_completion import bins, choose
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.problem.aftermath import after_plan
+from kantopt.problem.derived.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.cascade import Cascade, Pushed, Round, cascade
-from kantopt.verify.ending import Bears
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.step import Step
+from kantopt.verify.victims.ending import Bears
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.search.helpers import FOREVER

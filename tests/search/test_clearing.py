@@ -9,9 +9,9 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.search.construct import construct
-from kantopt.search.gangs import Placer
-from kantopt.search.relocate import Relocation
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.rules import check

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.search import fill
-from kantopt.search.scores import Scores
+from kantopt.search.insertion import fill
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.verify.world import job, node, pods, question

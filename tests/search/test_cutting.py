@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.cp.cutting import best_pattern, share_prices
+from kantopt.cp.masters.cutting import best_pattern, share_prices
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.cutting import cutting_bounds
+from kantopt.verify.bounds.stock import Group, Pinned, Room, Stock, dearest, least_missing
 from kantopt.verify.metrics import bounds
-from kantopt.verify.stock import Group, Pinned, Room, Stock, dearest, least_missing
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best

@@ -15,8 +15,8 @@ from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.order.detours import way_round
+from kantopt.search.order.sequence import sequence
 from kantopt.search.order.units import units_of
-from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
 from tests.campaign import some
 from tests.verify.world import job, node, pods, put, question

@@ -16,7 +16,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.justify import justify
+from kantopt.search.preemption.justify import justify
 from kantopt.search.realise import Wanted, realise
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

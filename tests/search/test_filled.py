@@ -12,7 +12,7 @@ from kantopt.problem.placement import Placement, nowhere
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.cutting import cutting_bounds
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.techniques.device_patterns import fill, filled
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

@@ -9,12 +9,12 @@ import pytest
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.search.domains import Domains
-from kantopt.search.fill import room_for
-from kantopt.search.groups import Groups
+from kantopt.search.insertion.domains import Domains
+from kantopt.search.insertion.fill import room_for
+from kantopt.search.insertion.groups import Groups
+from kantopt.search.insertion.zones import placer_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
-from kantopt.search.zones import placer_of
 from tests.search.helpers import built, where
 from tests.verify.world import Document, job, node, pods, question
 

@@ -11,10 +11,10 @@ import pytest
 
 from kantopt.problem.cluster import Spot
 from kantopt.schema.model import Rule
-from kantopt.search.gangs import Placer
-from kantopt.search.kept_room import KeptRoom, room_of_the_gone
-from kantopt.search.preempt import Preemption
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.kept_room import KeptRoom, room_of_the_gone
+from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

@@ -14,7 +14,7 @@ from kantopt.search.chains import chain
 from kantopt.search.chains.improve import improve
 from kantopt.search.chains.packing import Packing
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.techniques import disruption_columns, neighbourhoods
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

@@ -9,7 +9,7 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.instance import Instance
-from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.search.parts.assembly import Assembly, justified, need_of

@@ -11,7 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier, tiers_of
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.nearer import nearer
 from kantopt.search.schedule import FIRST, IN_TURN, PROXIMITY, search
 from kantopt.search.techniques.proximity import nearest

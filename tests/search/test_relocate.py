@@ -14,8 +14,8 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search import construct as constructing
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
-from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

@@ -18,10 +18,10 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
+from kantopt.search.order.sequence import sequence
 from kantopt.search.repair.bound import TURNS, change_prices
 from kantopt.search.repair.improve import improve as repair
 from kantopt.search.repair.improve import promising, suffices
-from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check

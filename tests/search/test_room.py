@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kantopt.search.construct import is_legal
-from kantopt.search.gangs import Placer
-from kantopt.search.preempt import Preemption
-from kantopt.search.relocate import Relocation
-from kantopt.search.reverse_trim import ReverseTrim
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.preempt import Preemption
+from kantopt.search.preemption.reverse_trim import ReverseTrim
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.campaign import some

@@ -7,7 +7,7 @@ import pytest
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.replay import replay
 from kantopt.verify.waves.order import Order

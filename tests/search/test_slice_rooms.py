@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kantopt.search.slice_rooms import Rooms, nodes_for_slices
+from kantopt.search.relocation.slice_rooms import Rooms, nodes_for_slices
 from tests.search.helpers import built, where
 from tests.verify.world import job, node, pods, question
 

@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Limits
 from kantopt.search.order.concessions import concessions
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from tests.verify.world import Document, job, node, placed, pods, podset_of, put, question

@@ -16,9 +16,9 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.zone import StrategyName
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.insertion.stranded import Stranded
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.state import State, rooms
-from kantopt.search.stranded import Stranded
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from tests.generate import random_instance

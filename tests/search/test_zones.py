@@ -10,9 +10,9 @@ import pytest
 from kantopt.errors import BadDataError
 from kantopt.problem.build import build_instance
 from kantopt.schema.zone import Zone
+from kantopt.search.insertion.zones import placer_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
-from kantopt.search.zones import placer_of
 from tests.campaign import some
 from tests.generate import random_documents
 from tests.search.helpers import built, where

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from kantopt.formats.swf import read_swf
+from kantopt.formats.traces.swf import read_swf
 from kantopt.schema.extends import load_model
 from kantopt.schema.policy import Policy
 from kantopt.simulate.floor import Floor

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kantopt.schema.simulation import Course
+from kantopt.schema.answers.simulation import Course
 from kantopt.simulate.courses import STEPS, courses_of
 from kantopt.simulate.history import History
 from kantopt.simulate.metrics.gpu_time import Parts

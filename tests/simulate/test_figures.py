@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from kantopt.errors import CannotCreateError
 from kantopt.report.blocks import Screen, render
 from kantopt.report.simulation import simulation_blocks
+from kantopt.schema.answers.simulation import Measure, Simulation
 from kantopt.schema.published import published_schema
-from kantopt.schema.simulation import Measure, Simulation
 from kantopt.simulate.figures import figures_of
 from kantopt.simulate.history import History
 from kantopt.simulate.tables import write_tables

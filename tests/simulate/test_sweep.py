@@ -13,13 +13,13 @@ from kantopt.clock import Stop
 from kantopt.planning.question import Question
 from kantopt.report.blocks import Screen, render
 from kantopt.report.sweep import sweep_blocks
+from kantopt.schema.answers.simulation import Simulation
+from kantopt.schema.answers.sweep import Sweep
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
 from kantopt.schema.policies import load_policy
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.simulation import Simulation
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.sweep import Sweep
 from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate
 from kantopt.simulate.asked import Asked

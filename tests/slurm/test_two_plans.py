@@ -10,8 +10,8 @@ import pytest
 
 from kantopt.render.slurm import render
 from kantopt.render.targets import Asked
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.jobs import Assignment, Job, PodSet
-from kantopt.schema.plan import Plan
 from tests.render.plans import bind, evict, make_plan
 from tests.slurm.cluster import Slurm
 from tests.slurm.story import follow, interrupt, submit

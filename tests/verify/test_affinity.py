@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.replay import replay
 from tests.verify.test_replay import act, at_once, in_a_row, said
 from tests.verify.world import HOST, Document, broken, job, node, pods, put, question, standing

@@ -11,8 +11,8 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.reasons import Reasons, first_reason
-from kantopt.verify import left_out, shortage
-from kantopt.verify.alike_jobs import alike_jobs, first_alike
+from kantopt.verify.bounds import left_out, shortage
+from kantopt.verify.bounds.alike_jobs import alike_jobs, first_alike
 from kantopt.verify.metrics import bounds, measure, unplaced
 from tests.campaign import some
 from tests.generate import random_documents

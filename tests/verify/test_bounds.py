@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify import room
+from kantopt.verify.bounds import room
 from kantopt.verify.metrics import bounds, measure, unplaced
 from kantopt.verify.rules import check
 from tests.campaign import some

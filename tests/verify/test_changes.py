@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from kantopt.problem.classes import merge_pods
+from kantopt.problem.derived.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.certificate import Multiplier, Witness
+from kantopt.schema.answers.certificate import Multiplier, Witness
 from kantopt.search.repair.bound import ChangePrices, change_prices
 from kantopt.verify.metrics import measure
 from kantopt.verify.witness.check import proved_bound

@@ -10,12 +10,12 @@ import pytest
 from kantopt.problem.cluster import Quota
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.sequence import sequence
-from kantopt.verify.elsewhere import Elsewhere
-from kantopt.verify.preemptors import preemptors_of
+from kantopt.search.order.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from kantopt.verify.step import Step
+from kantopt.verify.victims.elsewhere import Elsewhere
+from kantopt.verify.victims.preemptors import preemptors_of
 from kantopt.verify.waves import affinity
 from kantopt.verify.waves.most import Shares, Sum
 from kantopt.verify.waves.order import Order

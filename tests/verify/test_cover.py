@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from kantopt.verify.cover import least_left_out
-from kantopt.verify.stock import Group, Pinned, Room, Stock, least_missing
+from kantopt.verify.bounds.cover import least_left_out
+from kantopt.verify.bounds.stock import Group, Pinned, Room, Stock, least_missing
 
 
 def test_a_part_of_a_pod_covers_nothing() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from kantopt.cp.domain_prices import domain_prices_of, views_of
+from kantopt.cp.masters.domain_prices import domain_prices_of, views_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.certificate import Multiplier, RegionView, Witness
+from kantopt.schema.answers.certificate import Multiplier, RegionView, Witness
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.domains import domain_rows, valued
 from kantopt.verify.witness.regions import View

@@ -11,7 +11,7 @@ import pytest
 from kantopt.errors import BadDataError
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.verify.fees import cheapest
+from kantopt.verify.bounds.fees import cheapest
 from kantopt.verify.metrics import bounds, measure
 from tests.oracle import best
 from tests.solved import solved

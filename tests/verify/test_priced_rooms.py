@@ -10,7 +10,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.certificate import Formula, Multiplier, Witness
+from kantopt.schema.answers.certificate import Formula, Multiplier, Witness
 from kantopt.search.cutting import cutting_prices
 from kantopt.search.slots.prices import slot_prices
 from kantopt.verify.witness.check import proved_bound

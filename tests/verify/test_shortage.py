@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kantopt.problem.tiers import tiers_of
-from kantopt.verify.shortage import bound_shortage, shortage
+from kantopt.verify.bounds.shortage import bound_shortage, shortage
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question

@@ -11,12 +11,12 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify import spared
-from kantopt.verify.elsewhere import Elsewhere, free_spots
-from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.rules import check
-from kantopt.verify.spared import could_be_spared, with_victims_spared
 from kantopt.verify.step import Step
+from kantopt.verify.victims import spared
+from kantopt.verify.victims.elsewhere import Elsewhere, free_spots
+from kantopt.verify.victims.preemptors import Preemptors, preemptors_of
+from kantopt.verify.victims.spared import could_be_spared, with_victims_spared
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.verify.world import job, node, pods, put, question
@@ -224,7 +224,7 @@ def test_a_large_gang_without_room_for_its_last_pod_is_not_placed_in_every_order
         looks += 1
         return free_spots(*given)
 
-    monkeypatch.setattr("kantopt.verify.elsewhere.free_spots", counted)
+    monkeypatch.setattr("kantopt.verify.victims.elsewhere.free_spots", counted)
     assert Preemptors(made).of_job(made.instance.jobs[0]) is not None
     assert looks < 10_000
 
@@ -338,7 +338,7 @@ def test_full_nodes_are_asked_for_other_places_once_for_all_pods_that_ask_the_sa
         asked += len(nodes)
         return free_spots(instance, loads, s, nodes)
 
-    monkeypatch.setattr("kantopt.verify.elsewhere.free_spots", counting)
+    monkeypatch.setattr("kantopt.verify.victims.elsewhere.free_spots", counting)
     assert len(named(made)) == 50
     assert asked < 50 * 20
 

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
-from kantopt.cp.node_prices import node_prices_of
+from kantopt.cp.masters.multipliers import DENOMINATOR, multipliers_of
+from kantopt.cp.masters.node_prices import node_prices_of
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.certificate import Multiplier, Witness
+from kantopt.schema.answers.certificate import Multiplier, Witness
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
 from kantopt.verify.witness.prices import OutOfTimeError, bound_by_prices

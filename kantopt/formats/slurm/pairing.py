@@ -21,7 +21,7 @@ from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import State, held, state_of
-from kantopt.schema.history import Became, Fate, History
+from kantopt.schema.answers.history import Became, Fate, History
 from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
 
 

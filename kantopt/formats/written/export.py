@@ -11,7 +11,7 @@ from typing import Any
 
 from kantopt.formats.differences import note_differences
 from kantopt.formats.imported import Imported
-from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.kubernetes.dump import import_kubernetes
 from kantopt.formats.objects import Notes
 from kantopt.formats.written import sameness
 from kantopt.formats.written.gangs import labels_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from kantopt.formats.queue_trees import Placed, placed_of
+from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kantopt.formats.kubernetes_jobs import unused
-from kantopt.formats.pods import QUEUE_NAME
+from kantopt.formats.kubernetes.jobs import unused
+from kantopt.formats.kubernetes.pods import QUEUE_NAME
 from kantopt.formats.written.gangs import is_gang, label_of, labels_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks, template

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.formats.reservation_owners import owner_objects
-from kantopt.formats.reservations import GROUP, KIND
+from kantopt.formats.kubernetes.koordinator.reservation_owners import owner_objects
+from kantopt.formats.kubernetes.koordinator.reservations import GROUP, KIND
 from kantopt.formats.written.gangs import is_gang, label_of, minima
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.formats.written.pods import Marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kantopt.formats.pod_neighbours import PREFERRED, REQUIRED
+from kantopt.formats.kubernetes.pod_neighbours import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.schema.base import Part
 from kantopt.schema.duration import duration_seconds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.formats.kubernetes_topology import HYPERNODE_LABEL
-from kantopt.formats.queue_trees import Placed, placed_of
+from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
+from kantopt.formats.kubernetes.topology import HYPERNODE_LABEL
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, labels_of, minima
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kantopt.planning.question import Question
-from kantopt.problem.focus import with_model
+from kantopt.problem.derived.focus import with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from kantopt.planning.capacity.copies import Copies
 from kantopt.planning.capacity.most import MOST_PODS
 from kantopt.problem.instance import Instance
-from kantopt.schema.capacity import DomainRoom, LevelRoom, Share
+from kantopt.schema.answers.capacity import DomainRoom, LevelRoom, Share
 from kantopt.schema.model import Rule
-from kantopt.search.beside import beside
-from kantopt.search.domains import Domains
-from kantopt.search.fill import room_for
+from kantopt.search.insertion.beside import beside
+from kantopt.search.insertion.domains import Domains
+from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 

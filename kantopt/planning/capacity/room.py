@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies, Form, unplaced_tier
 from kantopt.planning.capacity.slots import Freed, free_slots
-from kantopt.planning.executable import executable
-from kantopt.planning.news import Tell
-from kantopt.planning.options import Options
-from kantopt.planning.run import Run
-from kantopt.planning.together import search_together
+from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.news import Tell
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.together import search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.construct import construct
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
+from kantopt.search.order.sequence import sequence
 from kantopt.search.reasons import first_reason
-from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.shares import (
     CAPACITY_ALL,

@@ -10,16 +10,16 @@ from kantopt.planning.capacity.copies import Copies
 from kantopt.planning.capacity.levels import Levels, levels_of
 from kantopt.planning.capacity.most import MOST_PODS, most_copies
 from kantopt.planning.capacity.room import Found, Search, why_no_more
+from kantopt.planning.document.identity import snapshot_ref
 from kantopt.planning.explain.process import explain_apart
-from kantopt.planning.identity import snapshot_ref
-from kantopt.planning.news import Tell
-from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.solving.news import Tell
+from kantopt.planning.solving.options import Options
 from kantopt.problem.chosen import running_only
 from kantopt.problem.not_modelled import left_lines
+from kantopt.schema.answers.capacity import Capacity, CapacityPodSet, Room, Way, When
+from kantopt.schema.answers.explanation import Verdict
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
-from kantopt.schema.explanation import Verdict
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model, Rule

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies
-from kantopt.planning.options import Options
-from kantopt.planning.run import Run
-from kantopt.planning.together import search_together
+from kantopt.planning.solving.options import Options
+from kantopt.planning.solving.run import Run
+from kantopt.planning.solving.together import search_together
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

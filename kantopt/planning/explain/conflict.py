@@ -9,11 +9,11 @@ from typing import assert_never
 from kantopt.planning.drained import stays_words
 from kantopt.planning.words import listed
 from kantopt.problem.affinities import CLUSTER
-from kantopt.problem.focus import pending_podsets, wanted_pods
+from kantopt.problem.derived.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
-from kantopt.schema.explanation import Conflict, ConflictItem
+from kantopt.schema.answers.explanation import Conflict, ConflictItem
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kantopt.problem.instance import Instance
-from kantopt.schema.explanation import Exclusion, NodesOfPodSet
+from kantopt.schema.answers.explanation import Exclusion, NodesOfPodSet
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.places import Places
 

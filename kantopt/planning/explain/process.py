@@ -14,7 +14,7 @@ from kantopt.memory import ENDED
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question
 from kantopt.processor import busy_use, starved_words
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.answers.explanation import Explanation
 from kantopt.schema.model import Model
 from kantopt.shares import WRITING_EXPLANATION
 from kantopt.worker import LONGEST, Worker

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.document import steps_of
+from kantopt.planning.document.failing import failing_jobs
+from kantopt.planning.document.left import left_aside_from
+from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram
@@ -30,23 +32,21 @@ from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
-from kantopt.planning.failing import failing_jobs
-from kantopt.planning.left import left_aside_from
 from kantopt.planning.question import Question
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.chosen import asked_for
-from kantopt.problem.focus import focused, pending_podsets, wanted_pods
+from kantopt.problem.derived.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import left_lines, why_not_placed
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.answers.explanation import Conflict, Explanation, Remedy, Verdict
+from kantopt.schema.answers.left import aside_words
+from kantopt.schema.answers.plan import SnapshotRef
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.by_kueue import waits_for_kueue
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Conflict, Explanation, Remedy, Verdict
 from kantopt.schema.hints import one_of
-from kantopt.schema.left import aside_words
 from kantopt.schema.model import Model
-from kantopt.schema.plan import SnapshotRef
 from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Places, Survey

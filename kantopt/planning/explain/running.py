@@ -10,12 +10,12 @@ from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.question import Question
 from kantopt.planning.words import amount_of, unit_of
 from kantopt.problem.chosen import as_pending
-from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
+from kantopt.problem.derived.focus import focused, is_placed, limited, wanted_pods
 from kantopt.problem.job import PodSet
 from kantopt.problem.not_modelled import is_left_alone, why_left_alone
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.explanation import Alternative, Elsewhere, Pin
+from kantopt.schema.answers.explanation import Alternative, Elsewhere, Pin
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job

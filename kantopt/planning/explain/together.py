@@ -11,7 +11,7 @@ from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
 from kantopt.planning.words import listed
 from kantopt.problem.instance import Instance
-from kantopt.schema.explanation import Remedy, Verdict
+from kantopt.schema.answers.explanation import Remedy, Verdict
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Model
 

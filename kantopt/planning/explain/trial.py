@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
-from kantopt.problem.focus import focused, limited
+from kantopt.problem.derived.focus import focused, limited
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Model

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.words import disturbed
-from kantopt.problem.focus import limited, pending_podsets, wanted_pods, with_model
+from kantopt.problem.derived.focus import limited, pending_podsets, wanted_pods, with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.explanation import Answer, Asked, Status, Verdict
+from kantopt.schema.answers.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.decide import Decision, decide, on_empty, victims

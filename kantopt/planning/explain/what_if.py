@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.document import steps_of
+from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.together import Together, beside_others
@@ -15,10 +15,10 @@ from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb
 from kantopt.planning.question import Question
 from kantopt.planning.words import amount_of, unit_of
-from kantopt.problem.focus import focused, pending_podsets, wanted_pods
+from kantopt.problem.derived.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.explanation import Difference, NodesOfPodSet, Steps, Verdict, WhatIf
+from kantopt.schema.answers.explanation import Difference, NodesOfPodSet, Steps, Verdict, WhatIf
 from kantopt.schema.model import Model
 from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Survey

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kantopt.render.kube.fates import Fates
-from kantopt.schema.actions import in_waves
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.answers.actions import in_waves
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 
 
 class Closing(NamedTuple):

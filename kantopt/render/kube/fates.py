@@ -11,10 +11,10 @@ from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.steps import not_to_evict
 from kantopt.render.targets import Asked
-from kantopt.schema.actions import PlanAction, in_waves, namespace_of, nodes_of
+from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of, nodes_of
+from kantopt.schema.answers.plan import Binding, Eviction, Move, NodeRef, Plan
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
 _Action = TypeVar("_Action", bound=PlanAction)
 _WORDS: dict[type[PlanAction], str] = {Eviction: "evictions", Move: "moves", Binding: "bindings"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kantopt.errors import UsageError
+from kantopt.schema.answers.plan import Plan
 from kantopt.schema.hints import one_of, perhaps, quote
-from kantopt.schema.plan import Plan
 
 OURS = "kantopt/hold"
 """Gate that who wants pods to be placed by a plan gives them."""

@@ -9,10 +9,10 @@ from urllib.parse import quote as url_quote
 
 from kantopt.render.kube.fates import Fates
 from kantopt.render.steps import towards
-from kantopt.schema.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.plan import Binding, Move, Plan
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef, PodSet
-from kantopt.schema.plan import Binding, Move, Plan
 from kantopt.schema.snapshot import HOSTNAME
 
 

@@ -18,10 +18,10 @@ from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.kube.steering import steering_lines
 from kantopt.render.shell import comment, one_line, word
-from kantopt.schema.actions import in_waves, namespace_of, nodes_of
+from kantopt.schema.answers.actions import in_waves, namespace_of, nodes_of
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.hints import listed, plural
 from kantopt.schema.jobs import PodRef
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _ABOUT = """\
 Evicts and pins only what the plan means by uid, wave by wave, and stops at the first

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kantopt.render.kube.fates import Fates, controller
 from kantopt.render.shell import one_line
+from kantopt.schema.answers.plan import Eviction, Move, Plan
 from kantopt.schema.by_kueue import by_kueue
-from kantopt.schema.plan import Eviction, Move, Plan
 
 STEERING: dict[str, tuple[str, str]] = {
     "ReplicaSet": (

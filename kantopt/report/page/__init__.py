@@ -19,7 +19,7 @@ from kantopt.report.blocks import Block, Paragraph, Table, escaped
 from kantopt.report.page.columns import picture_columns
 from kantopt.report.picture import in_use
 from kantopt.report.words import OURS, Words
-from kantopt.schema.picture import Picture
+from kantopt.schema.answers.picture import Picture
 
 if TYPE_CHECKING:
     from jinja2 import Template

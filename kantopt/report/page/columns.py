@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from kantopt.report.blocks import escaped
 from kantopt.report.picture import amount, resource_name
 from kantopt.report.words import OURS, Words
-from kantopt.schema.picture import Bar, Fate, Picture
+from kantopt.schema.answers.picture import Bar, Fate, Picture
 from kantopt.schema.quantity import is_bytes
 
 _FATES: tuple[Fate, ...] = ("stays", "evicted", "moved", "bound")

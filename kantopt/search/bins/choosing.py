@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kantopt.cp.covering import Content, CoverProgram, Demand, Point, cover
+from kantopt.cp.masters.covering import Content, CoverProgram, Demand, Point, cover
 from kantopt.search.bins.contents import Counts
 from kantopt.search.bins.packing import Filled
 

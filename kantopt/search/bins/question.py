@@ -9,7 +9,7 @@ from math import gcd
 
 import numpy as np
 
-from kantopt.cp.covering import Demand
+from kantopt.cp.masters.covering import Demand
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kantopt.search.chains.scope import Scope
+from kantopt.search.counts.quotas import Quotas
 from kantopt.search.presolve import binding_budgets, binding_namespaces, binding_queues
-from kantopt.search.quotas import Quotas
 
 
 class Guards:

@@ -7,13 +7,13 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.derived.parts import Share
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
-from kantopt.problem.parts import Share
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.neighbours import Neighbours
+from kantopt.search.counts.neighbours import Neighbours
 from kantopt.search.parts.ties import tied
 from kantopt.verify.step import Loads
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kantopt.cp.patterns import PatternLp
+from kantopt.cp.masters.patterns import PatternLp
 from kantopt.search.columns.multipliers import DUST
 from kantopt.search.columns.patterns import Pattern
 from kantopt.search.columns.pricing import LIMITS, Pricing

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.cp.choice import Choices, choose
+from kantopt.cp.masters.choice import Choices, choose
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of

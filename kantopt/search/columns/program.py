@@ -14,8 +14,8 @@ from math import gcd
 
 import numpy as np
 
-from kantopt.cp.merged import merged_bound
-from kantopt.cp.patterns import Groups, Weights
+from kantopt.cp.masters.merged import merged_bound
+from kantopt.cp.masters.patterns import Groups, Weights
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job

@@ -10,12 +10,12 @@ from multiprocessing.connection import Connection, wait
 from typing import Self
 
 from kantopt.cp.solve import Budget
-from kantopt.problem.parts import Part
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
-from kantopt.search.told import Found, Note
+from kantopt.search.engine.known import Bound
+from kantopt.search.engine.told import Found, Note
 from kantopt.worker import Worker, fault_words
 
 Search = Callable[[Desk], bool]

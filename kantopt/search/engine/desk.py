@@ -11,8 +11,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.engine.known import Bound, Numbers, Source
 from kantopt.search.engine.technique import BY_WISH, Technique
-from kantopt.search.known import Bound, Numbers, Source
 from kantopt.verify.rules import is_legal
 
 

@@ -14,8 +14,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.engine.known import Bound, Known
 from kantopt.search.engine.technique import Tally
-from kantopt.search.known import Bound, Known
 from kantopt.search.presolve import presolved
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kantopt.clock import Deadline
 from kantopt.cp.switches import Group, Switches
 from kantopt.cp.variables import Subject
-from kantopt.problem.condensed import condensed
+from kantopt.problem.derived.condensed import condensed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule

@@ -16,7 +16,7 @@ import numpy as np
 from kantopt.clock import Deadline
 from kantopt.cp.reach import Reached, relaxed_impossible
 from kantopt.cp.switches import Group
-from kantopt.problem.focus import under, with_model
+from kantopt.problem.derived.focus import under, with_model
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.focus import running_pods, wanted_pods
+from kantopt.problem.derived.focus import running_pods, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet

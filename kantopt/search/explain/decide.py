@@ -16,9 +16,9 @@ from kantopt.cp.model import PlacementModel
 from kantopt.cp.reach import least_disturbance, reach, relaxed_impossible
 from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.actions import Wave
-from kantopt.problem.classes import merge_pods
-from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import is_placed, with_model
+from kantopt.problem.derived.classes import merge_pods
+from kantopt.problem.derived.condensed import condensed
+from kantopt.problem.derived.focus import is_placed, with_model
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -29,7 +29,7 @@ from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, nobody
 from kantopt.search.explain.displace import Displacing
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.shares import LEAST_DISTURBANCE, LEAST_DISTURBANCE_LEFT, LESS_DISTURBANCE
 from kantopt.verify.metrics import measure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kantopt.problem.instance import Instance
-from kantopt.search.domains import Domains
+from kantopt.search.insertion.domains import Domains
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State, rooms
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from kantopt.clock import Deadline
 from kantopt.cp.reach import Reached, reach, relaxed_impossible
-from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import is_placed, under
+from kantopt.problem.derived.condensed import condensed
+from kantopt.problem.derived.focus import is_placed, under
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from kantopt.problem.instance import Instance
-from kantopt.search.domains import Domains
-from kantopt.search.fill import room_for
+from kantopt.search.insertion.domains import Domains
+from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kantopt.cp.fillings import Fillings
+from kantopt.cp.masters.fillings import Fillings
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.search.repair.board import restless
 from kantopt.search.shapes import Ints
-from kantopt.verify.stock import Cut, Group, Stock
+from kantopt.verify.bounds.stock import Cut, Group, Stock
 from kantopt.verify.weight import weight
 
 

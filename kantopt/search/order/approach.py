@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from kantopt.problem.derived.focus import with_model
 from kantopt.problem.difference import changed, difference
-from kantopt.problem.focus import with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.order.pairing import paired

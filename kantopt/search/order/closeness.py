@@ -10,7 +10,7 @@ from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
-from kantopt.search.neighbours import Neighbours
+from kantopt.search.counts.neighbours import Neighbours
 from kantopt.search.order.company import Company
 from kantopt.search.order.units import Unit, close_jobs
 from kantopt.search.presolve import presolved

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 
-from kantopt.problem.classes import merge_pods
 from kantopt.problem.cluster import Spot
+from kantopt.problem.derived.classes import merge_pods
 from kantopt.problem.difference import Change, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

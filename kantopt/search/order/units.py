@@ -13,8 +13,8 @@ from kantopt.problem.difference import Change, Difference, Kind
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step, standing_loads
+from kantopt.verify.victims.preemptors import preemptors_of
 
 Key = tuple[str, int, int, int]
 """Something of which there is only so much.

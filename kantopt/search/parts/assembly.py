@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.instance import Instance
-from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.known import Bound, Source
+from kantopt.search.engine.known import Bound, Source
 from kantopt.verify.metrics import measure
 from kantopt.verify.step import Step
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kantopt.problem.amounts import gpus_among
 from kantopt.problem.cluster import Spot
+from kantopt.problem.derived.parts import Atlas, Part, Share
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.parts import Atlas, Part, Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.parts.ties import Ties

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Queue, Quota, Spot
+from kantopt.problem.derived.parts import Share
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.kept import kept_with_instance
-from kantopt.problem.parts import Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.parts.kept_apart import KeptApart

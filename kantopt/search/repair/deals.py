@@ -11,11 +11,11 @@ import random
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.repair.board import Board
 from kantopt.search.repair.filling import Filling, Rooms
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.outs import FREE, Out
-from kantopt.search.scores import Scores
 from kantopt.search.shapes import Ints
 from kantopt.search.state import best_devices, rooms
 from kantopt.search.strategy import Strategy

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kantopt.cp.contents import Column, ContentProgram, Frame, Point
+from kantopt.cp.masters.contents import Column, ContentProgram, Frame, Point
 from kantopt.cp.solver import Effort
 from kantopt.problem.placement import Placement
 from kantopt.search.slots.care import NONE, Care, Waiting

@@ -9,7 +9,7 @@ from kantopt.cp.solver import Effort
 from kantopt.problem.placement import Placement
 from kantopt.search.engine.desk import Desk
 from kantopt.search.order.approach import approach
-from kantopt.search.sequence import sequence
+from kantopt.search.order.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
 from kantopt.search.tidy.improve import tidy

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from kantopt.clock import elapsed
 from kantopt.cp.solve import Budget
-from kantopt.problem.parts import Part
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.crew import Crew, Ended, Errand, Message, Search
 from kantopt.search.engine.desk import Desk
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
+from kantopt.search.engine.told import Found, Note
 from kantopt.search.parts.assembly import Assembly
 from kantopt.search.techniques.cp_sat import counts
-from kantopt.search.told import Found, Note
 
 _LEAST = 0.2
 """Seconds below which another turn of a part is not worth its while."""

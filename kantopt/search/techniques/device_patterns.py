@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from kantopt.clock import Deadline
-from kantopt.cp.fillings import fillings
+from kantopt.cp.masters.fillings import fillings
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -15,9 +15,9 @@ from kantopt.search.engine.desk import Desk
 from kantopt.search.filled.loads import Load, Waiting, loads, waiting
 from kantopt.search.filled.placing import Placing, place_alone
 from kantopt.search.state import State
+from kantopt.verify.bounds.stock import Cut, Stock, cuts, stock_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from kantopt.verify.stock import Cut, Stock, cuts, stock_of
 from kantopt.verify.witness.shares import counts_pods
 
 WORK = 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kantopt.clock import Deadline
 from kantopt.search.engine.desk import Desk
-from kantopt.search.known import Numbers
+from kantopt.search.engine.known import Numbers
 from kantopt.search.repair.bound import change_prices
 
 

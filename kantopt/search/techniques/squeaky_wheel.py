@@ -14,10 +14,10 @@ from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.gangs import Placer
-from kantopt.search.justify import rightly
-from kantopt.search.preempt import Preemption
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.justify import rightly
+from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.shares import WHEEL

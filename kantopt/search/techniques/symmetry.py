@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kantopt.clock import Deadline
-from kantopt.problem.focus import with_model
+from kantopt.problem.derived.focus import with_model
+from kantopt.problem.derived.parts import Part
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
-from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.known import Bound
+from kantopt.search.engine.known import Bound
 from kantopt.search.orbits import representatives
 from kantopt.search.parts.division import changing_part, summed
 from kantopt.verify.metrics import measure

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kantopt.problem.placement import Placement
-from kantopt.search.movers import Movers
-from kantopt.search.restarts import Restarts
+from kantopt.search.relocation.movers import Movers
+from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.shapes import mask_of
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest

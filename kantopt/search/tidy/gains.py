@@ -12,11 +12,11 @@ from kantopt.problem.counted import counted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.increase import take_least
-from kantopt.search.movers import Movers
+from kantopt.search.insertion.increase import take_least
+from kantopt.search.insertion.stranded import Stranded
+from kantopt.search.relocation.movers import Movers
 from kantopt.search.shapes import Ints, Mask, PodShape, mask_of
 from kantopt.search.state import UNLIMITED, State, rooms
-from kantopt.search.stranded import Stranded
 
 GAINED = (
     Metric.STRANDED_GPUS,

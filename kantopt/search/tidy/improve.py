@@ -10,10 +10,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.gangs import Placer
-from kantopt.search.kept_room import room_of_the_gone
-from kantopt.search.relocate import Relocation
-from kantopt.search.scores import Scores
+from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.kept_room import room_of_the_gone
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.search.tidy.drain import Drain

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.search.movers import Movers
+from kantopt.search.relocation.movers import Movers
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 

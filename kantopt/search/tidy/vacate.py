@@ -12,12 +12,12 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.movers import Movers
-from kantopt.search.restarts import Restarts
+from kantopt.search.relocation.movers import Movers
+from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
-from kantopt.verify.departures import fees_of, groups_of
+from kantopt.verify.bounds.departures import fees_of, groups_of
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE, Metric.COST, Metric.ENERGY)
 """Metrics that fall when a group of nodes is emptied."""

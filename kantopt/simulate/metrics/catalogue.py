@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kantopt.schema.simulation import Unit
+from kantopt.schema.answers.simulation import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kantopt.clock import Stop
 from kantopt.errors import KantoptError
-from kantopt.schema.simulation import Unit
+from kantopt.schema.answers.simulation import Unit
 from kantopt.simulate.metrics.allocation import allocation
 from kantopt.simulate.metrics.kaplan_meier import kaplan_meier
 from kantopt.simulate.metrics.value import Value

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator, Mapping
 
 from kantopt.planning.spreads import SIZES
+from kantopt.schema.answers.sweep import FailedCell, Sweep, SweepValue
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.sweep import FailedCell, Sweep, SweepValue
 from kantopt.simulate.metrics.value import Value
 from kantopt.simulate.metrics.waiting import ALL
 from kantopt.simulate.replicates import interval

@@ -18,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.departures import may_move
+from kantopt.verify.bounds.departures import may_move
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 

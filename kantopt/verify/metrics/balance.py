@@ -9,7 +9,7 @@ from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.departures import may_leave
+from kantopt.verify.bounds.departures import may_leave
 from kantopt.verify.metrics.unplaced import least_pods
 from kantopt.verify.step import Loads, Step
 

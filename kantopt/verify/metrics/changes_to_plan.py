@@ -9,7 +9,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Spots
 from kantopt.problem.tiers import Tier
 from kantopt.problem.wanted import by_node, wanted_of
-from kantopt.verify.departures import fewest_departures, most_evictions, most_moves
+from kantopt.verify.bounds.departures import fewest_departures, most_evictions, most_moves
 from kantopt.verify.step import Step
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import fewest_departures
+from kantopt.verify.bounds.departures import fewest_departures
 from kantopt.verify.step import Step
 
 

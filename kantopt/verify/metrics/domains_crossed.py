@@ -10,7 +10,7 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.fewest import fewest_domains
+from kantopt.verify.bounds.fewest import fewest_domains
 from kantopt.verify.rules.topology import domains_used
 from kantopt.verify.step import Step
 

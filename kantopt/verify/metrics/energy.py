@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import fees_of, may_leave
-from kantopt.verify.fees import cheapest, least_fees
+from kantopt.verify.bounds.departures import fees_of, may_leave
+from kantopt.verify.bounds.fees import cheapest, least_fees
 from kantopt.verify.metrics.nodes_in_use import used_nodes
 from kantopt.verify.metrics.unplaced import gpu_unit, least_gpus_on_nodes
 from kantopt.verify.step import Step

@@ -8,9 +8,9 @@ from functools import lru_cache
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.left_out import least_left_out
+from kantopt.verify.bounds.left_out import least_left_out
+from kantopt.verify.bounds.required_room import least_for_required
 from kantopt.verify.metrics.unplaced import bound_unplaced, core, most_gpus_of_all
-from kantopt.verify.required_room import least_for_required
 from kantopt.verify.step import Step
 
 
@@ -36,9 +36,9 @@ def measure_evictions(tier: Tier, step: Step) -> int:
 def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Evictions that it takes to leave out what the tiers above must, or to place required jobs.
 
-    As much as they must and no more jobs, see :mod:`kantopt.verify.left_out`: each priority by
-    itself, and where some of its jobs are counted apart these by themselves. GPUs that required
-    jobs lack, see :mod:`kantopt.verify.required_room`.
+    As much as they must and no more jobs, see :mod:`kantopt.verify.bounds.left_out`: each priority
+    by itself, and where some of its jobs are counted apart these by themselves. GPUs that required
+    jobs lack, see :mod:`kantopt.verify.bounds.required_room`.
     """
     what = "pods" if tier.counts_pods else "cost"
 

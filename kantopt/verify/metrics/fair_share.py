@@ -8,7 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.departures import evictable
+from kantopt.verify.bounds.departures import evictable
 from kantopt.verify.metrics.unplaced import most_gpus_of_all, most_placed
 from kantopt.verify.rules.quota import queue_limit
 from kantopt.verify.step import Loads, Step

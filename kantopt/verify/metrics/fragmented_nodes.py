@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import most_evictions, most_moves
+from kantopt.verify.bounds.departures import most_evictions, most_moves
+from kantopt.verify.bounds.whole_nodes import rest_of
 from kantopt.verify.step import Step
-from kantopt.verify.whole_nodes import rest_of
 
 
 def node_gpus_used(step: Step) -> list[int]:

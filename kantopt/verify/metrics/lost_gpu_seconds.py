@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.verify.bounds.required_room import least_lost_for_required
 from kantopt.verify.metrics.evictions import lacking_gpus
-from kantopt.verify.required_room import least_lost_for_required
 from kantopt.verify.step import Step
 
 
@@ -23,5 +23,5 @@ def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
 
 
 def bound_lost_gpu_seconds(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Work that it takes to place required jobs: see :mod:`kantopt.verify.required_room`."""
+    """Work that it takes to place required jobs: see :mod:`kantopt.verify.bounds.required_room`."""
     return least_lost_for_required(tier, instance, above, lacking_gpus(instance))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import fewest_in_use
+from kantopt.verify.bounds.departures import fewest_in_use
 from kantopt.verify.step import Step
 
 

@@ -15,8 +15,8 @@ from kantopt.problem.mix import Shape
 from kantopt.problem.node_room import alike_nodes
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.bounds.whole_nodes import rest_of
 from kantopt.verify.step import Loads, Step, standing_loads
-from kantopt.verify.whole_nodes import rest_of
 
 
 def gpu_weights(resources: Sequence[str]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.departures import evictable, may_move, most_evictions, most_moves
+from kantopt.verify.bounds.departures import evictable, may_move, most_evictions, most_moves
 from kantopt.verify.step import Step
 
 

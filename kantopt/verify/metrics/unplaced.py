@@ -14,11 +14,11 @@ from kantopt.problem.job import Job
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.alike_jobs import alike_jobs
-from kantopt.verify.departures import evictable, most_held, most_on_nodes
-from kantopt.verify.left_out import least_left_out
-from kantopt.verify.room import most_pods
-from kantopt.verify.shortage import bound_shortage
+from kantopt.verify.bounds.alike_jobs import alike_jobs
+from kantopt.verify.bounds.departures import evictable, most_held, most_on_nodes
+from kantopt.verify.bounds.left_out import least_left_out
+from kantopt.verify.bounds.room import most_pods
+from kantopt.verify.bounds.shortage import bound_shortage
 from kantopt.verify.step import Loads, Step
 from kantopt.verify.weight import weight
 
@@ -147,8 +147,8 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
 
     A pod set has room for the sum over its nodes of what an otherwise empty node holds (for a
     required topology, the best domain's). What all nodes together have room for is in
-    :mod:`kantopt.verify.shortage`, how many jobs make up what is missing in
-    :mod:`kantopt.verify.left_out`. GPUs placed at the tier's priority are at most those of
+    :mod:`kantopt.verify.bounds.shortage`, how many jobs make up what is missing in
+    :mod:`kantopt.verify.bounds.left_out`. GPUs placed at the tier's priority are at most those of
     the cluster less those that the tiers above, at their values, have placed, or that pods of
     other priorities hold which nobody may evict.
     """

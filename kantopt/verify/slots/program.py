@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.departures import evictable, may_move
+from kantopt.verify.bounds.departures import evictable, may_move
 from kantopt.verify.slots.pieces import Ask, Pieces, pieces_of
 from kantopt.verify.slots.rows import Row, limit_rows, name_of, none_of, tier_row
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.certificate import Witness
+from kantopt.schema.answers.certificate import Witness
 from kantopt.schema.hints import plural
 from kantopt.verify.metrics import bound_of, words_of
 from kantopt.verify.witness.changes import bound_by_changes

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kantopt.problem.classes import Merged, merge_pods
+from kantopt.problem.derived.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.schema.model import Rule
-from kantopt.verify.departures import evictable, may_move
+from kantopt.verify.bounds.departures import evictable, may_move
 
 
 @dataclass(frozen=True, slots=True, eq=False)

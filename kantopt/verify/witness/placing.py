@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kantopt.verify.left_out import all_or_nothing
+from kantopt.verify.bounds.left_out import all_or_nothing
 from kantopt.verify.witness.capacity import CapacityRow
 from kantopt.verify.witness.groups import PriceGroup, by_job
 from kantopt.verify.witness.rows import PriceRows

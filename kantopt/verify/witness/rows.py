@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from kantopt.problem.classes import Merged
+from kantopt.problem.derived.classes import Merged
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.witness.capacity import CapacityRow, capacity_rows

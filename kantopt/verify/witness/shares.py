@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.verify.stock import Cut, cuts, least_missing, stock_of
+from kantopt.verify.bounds.stock import Cut, cuts, least_missing, stock_of
 from kantopt.verify.witness.multipliers import check_multipliers
 
 

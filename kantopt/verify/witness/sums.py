@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.departures import evictable
+from kantopt.verify.bounds.departures import evictable
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.metrics.waiting import waits

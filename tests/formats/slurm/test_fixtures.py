@@ -21,7 +21,7 @@ from kantopt.schema.extends import load_model
 from kantopt.schema.features import FEATURES
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument, is_slurm
-from kantopt.schema.yaml_text import parse_yaml
+from kantopt.schema.yaml.text import parse_yaml
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "slurm"
 CASES = sorted(path for path in FOLDER.iterdir() if path.is_dir())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kantopt.planning.document import steps_of
+from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
 from kantopt.planning.words import disturbed, listed
-from kantopt.schema.explanation import RemedyKind
+from kantopt.schema.answers.explanation import RemedyKind
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.search.explain.enders import enders

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import get_args
 
 from kantopt.clock import Deadline
-from kantopt.planning.document import steps_of
+from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.trial import Trial, Trials
 from kantopt.planning.explain.verdict import Ladder, disturbance
 from kantopt.planning.question import Question
 from kantopt.planning.words import disturbed
-from kantopt.problem.focus import wanted_pods
+from kantopt.problem.derived.focus import wanted_pods
 from kantopt.problem.instance import Instance
-from kantopt.schema.explanation import Remedy, RemedyKind
+from kantopt.schema.answers.explanation import Remedy, RemedyKind
 from kantopt.schema.model import Model
 from kantopt.search.explain.counting import Counting, countable
 from kantopt.search.explain.decide import disturbing, is_small

@@ -1,0 +1,1 @@
+"""What ``kubectl get -o json`` shows, into documents: nodes, pods, and whom they belong to."""

@@ -1,0 +1,1 @@
+"""Devices that pods claim (dynamic resource allocation): slices, classes, claims, and selectors."""

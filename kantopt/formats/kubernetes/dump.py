@@ -1,0 +1,399 @@
+"""What ``kubectl get ... -o json`` shows into a snapshot and the jobs that are pending."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kantopt.errors import UsageError
+from kantopt.formats.imported import Aside, Imported, reporting
+from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
+from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
+from kantopt.formats.kubernetes.disruption import read_budget
+from kantopt.formats.kubernetes.gangs import GangRef, gang_of
+from kantopt.formats.kubernetes.host_ports import sidecars_count
+from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
+from kantopt.formats.kubernetes.known_as import names_of
+from kantopt.formats.kubernetes.koordinator.reservations import with_reservations
+from kantopt.formats.kubernetes.koordinator.shared_gpus import SharedGpus
+from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
+from kantopt.formats.kubernetes.kueue.queues import KueueQueues
+from kantopt.formats.kubernetes.kueue.workloads import KueueWorkloads
+from kantopt.formats.kubernetes.moment import newest_moment
+from kantopt.formats.kubernetes.namespaces import Namespaces, cluster_uid
+from kantopt.formats.kubernetes.nodes import read_node, selector_keys
+from kantopt.formats.kubernetes.nominated import BindRequests, with_rooms
+from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups
+from kantopt.formats.kubernetes.pods import Pod, read_pod
+from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.kubernetes.queues import Queues
+from kantopt.formats.kubernetes.restarts import Restarts
+from kantopt.formats.kubernetes.stays import Stays
+from kantopt.formats.kubernetes.topology import Levels, find_levels
+from kantopt.formats.kubernetes.units import Units
+from kantopt.formats.kubernetes.unstarted import unstarted
+from kantopt.formats.kubernetes.volumes.attachments import attachable
+from kantopt.formats.kubernetes.volumes.mounted import Volumes
+from kantopt.formats.objects import UNREAD, Notes, Objects, ended
+from kantopt.formats.view import View
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.hints import unoffered
+from kantopt.schema.jobs import Job, JobList
+from kantopt.schema.snapshot import (
+    HOSTNAME,
+    ClusterSnapshot,
+    Node,
+    PodDisruptionBudget,
+    SnapshotMetadata,
+)
+
+
+def import_kubernetes(
+    objects: Sequence[dict[str, Any]],
+    *,
+    file: str,
+    gated: bool = False,
+    pending: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    labels: frozenset[str] = frozenset(),
+    disturb: Sequence[str] = (),
+    patterns_known: bool = True,
+) -> Imported:
+    """Read Kubernetes objects as a snapshot and a list of pending jobs.
+
+    Parameters
+    ----------
+    objects
+        The objects, as :func:`flatten` yields them.
+    file
+        Where they come from, for the messages.
+    gated
+        Whether pods that scheduling gates hold back count as pending.
+    pending
+        Patterns NAMESPACE/NAME of jobs or pods; if any, other pending pods are left out.
+    levels
+        Node labels from coarse to fine to use as topology instead of what the input describes.
+    labels
+        Pod labels to keep, beside those that a selector of the input looks at.
+    disturb
+        Causes that keep no pod where it is, by name.
+    patterns_known
+        Whether every pattern has to match something.
+
+    Raises
+    ------
+    BadDataError
+        With every field that has the wrong type, by file and path.
+    UsageError
+        If one of the patterns matches nothing that is pending.
+    """
+    found = Objects(objects, file)
+    run = _Import(found, gated, pending, labels, disturb)
+    with reporting(found.problems, file):
+        imported = run.run(levels, newest_moment(objects))
+    if patterns_known:
+        run.check_patterns()
+    return imported
+
+
+class _Import:
+    """One run over the objects."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        gated: bool,
+        pending: Sequence[str],
+        labels: frozenset[str],
+        disturb: Sequence[str],
+    ) -> None:
+        self._objects = objects
+        self._labels = labels
+        self._disturb = disturb
+        self._gated = gated
+        self._patterns = pending
+        self._matched: set[str] = set()
+        self._left_out: dict[str, str] = {}
+        self._held_back: Counter[str] = Counter()
+        self._aside: list[list[Member]] = []
+        """Of each job the pods that wait and were not asked for."""
+        self._known_as: dict[str, set[str]] = {}
+        self._notes = Notes()
+        self._attachments = attachable(objects, self._notes)
+        self._devices = ClaimedDevices(objects, self._notes)
+        self._workloads = KueueWorkloads(objects, self._notes)
+        self._ended: Counter[GangRef] = Counter()
+
+    def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
+        objects, notes = self._objects, self._notes
+        nodes = [read_node(view, notes) for view in objects.of("", "Node")]
+        found = find_levels(objects, nodes, chosen, notes)
+        nodes = [
+            node.model_copy(update={"labels": {**node.labels, **found.labels[node.name]}})
+            if found.labels.get(node.name)
+            else node
+            for node in nodes
+        ]
+        volumes = Volumes(objects, nodes, notes)
+        nodes = volumes.stock.onto(nodes)
+        nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
+        gpus = WholeGpus(nodes, notes)
+        nodes = SharedGpus(objects, notes).onto(gpus.onto(nodes))
+        budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
+        kept = [budget for budget in budgets if budget is not None]
+        priorities = Priorities(objects)
+        members = self._members({node.name for node in nodes}, volumes)
+        kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
+        members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
+        members = [replace(m, pod=gpus.into(m.pod)) for m in members]
+        pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
+        members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
+        members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
+        stays = Stays(kept, priorities, captured_at, self._disturb)
+        members = [replace(m, pod=stays.settle(m.pod)) for m in members]
+        restarts = Restarts(objects, self._disturb)
+        reader = JobsReader(
+            PodGroups(objects, notes),
+            restarts,
+            stays,
+            priorities,
+            queues := Queues(objects, kueue, notes),
+            found,
+            _selected(kept, members) | self._labels,
+            notes,
+        )
+        running, waiting = self._jobs(reader, members)
+        self._note_levels(reader.levels, nodes)
+        self._note_resources(nodes, [*running, *waiting])
+        for ignored in objects.ignored:
+            notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
+        for kind, version in objects.strange:
+            notes.add(f"objects of {version}, which is not a version that is known, are read", kind)
+        snapshot = ClusterSnapshot(
+            api_version=API_VERSION,
+            kind="ClusterSnapshot",
+            metadata=SnapshotMetadata(captured_at=captured_at, cluster_uid=cluster_uid(objects)),
+            topology=reader.levels.topology,
+            priority_classes=priorities.classes,
+            nodes=tuple(nodes),
+            jobs=tuple(running),
+            queues=queues.queues,
+            victims=kueue.evictable(running, waiting),
+            pod_disruption_budgets=tuple(kept),
+        )
+        pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
+        # A dump does not tell an empty list of them from none at all.
+        blind = _NO_BUDGETS if running and not budgets else ""
+        lines = (*filter(None, [blind, stays.line(), restarts.line()]), *notes.lines())
+        if not nodes:
+            lines = (_NO_NODES, *lines)
+        elif not objects.of("", "Pod"):
+            lines = (_NO_PODS, *lines)
+        known_as = {name: frozenset(jobs) for name, jobs in self._known_as.items()}
+        return Imported(
+            snapshot,
+            pending,
+            lines,
+            known_as=known_as,
+            left_out=self._left_out,
+            aside=tuple(self._left_aside(priorities)),
+            held_back=self._held_back,
+            tied=reader.tied,
+        )
+
+    def check_patterns(self) -> None:
+        """Refuse patterns that match nothing: mistyped, they would leave everything out."""
+        for pattern in self._patterns:
+            if pattern in self._matched:
+                continue
+            said = "no pending pod or job matches"
+            matching = {why for name, why in self._left_out.items() if fnmatchcase(name, pattern)}
+            if matching:
+                said += f", only what {' or '.join(sorted(matching))}"
+            raise UsageError(f"--pending {pattern}: {said}")
+
+    def _members(self, nodes: set[str], volumes: Volumes) -> list[Member]:
+        """Pods that hold a place or wait for one."""
+        views = self._objects.of("", "Pod")
+        namespaces = Namespaces.of(self._objects)
+        members = []
+        sidecar_ports = sidecars_count(self._objects.of("", "Node"))
+        claims = ResourceClaims(self._objects, self._devices)
+        units = Units(self._objects, self._notes)
+        binding = BindRequests(self._objects)
+        for view in views:
+            if ended(view):
+                self._notes.add("pods that have ended")
+                self._count_ended(view, view.at("status").text("phase"))
+                continue
+            pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
+            pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
+            pod = self._workloads.into(binding.into(units.into(self._devices.into(pod))))
+            if pod.node and pod.node not in nodes:
+                text = "pods on nodes that are not in the input are left out"
+                self._notes.add(text, f"{pod.full_name} on {pod.node}")
+            elif not pod.node and pod.terminating:
+                self._notes.add("pending pods that are being deleted are left out", pod.full_name)
+                self._left_out[pod.full_name] = "is being deleted, and left out"
+            elif not (pod.node or self._gated) and self._workloads.stands_for(pod):
+                continue
+            elif not (pod.node or self._gated or self._workloads.lets_go(pod)) and (
+                pod.ref.scheduling_gates
+            ):
+                self._notes.add("pods held back by scheduling gates are left out", pod.full_name)
+                job = f"{pod.namespace}/{_job_name(Member(pod, gang_of(pod)))}"
+                self._left_out[pod.full_name] = self._left_out[job] = BY_GATES
+                if not self._patterns or self._matching(job, pod.full_name):
+                    self._held_back[job] += 1
+            else:
+                if pod.terminating:
+                    text = "pods that are terminating hold their room until they are gone"
+                    self._notes.add(text, pod.full_name)
+                # A pod that goes is no member of its gang any more, only of its node.
+                members.append(Member(pod, None if pod.terminating else gang_of(pod)))
+        found = [member.pod for member in members]
+        return [*members, *unstarted(self._objects, found, namespaces, self._notes)]
+
+    def _count_ended(self, view: View, phase: str) -> None:
+        pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))
+        for name in (pod.full_name, *self._names(pod)):
+            self._left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
+        ref = gang_of(pod)
+        if ref is not None and phase == "Succeeded":
+            self._ended[replace(ref, role="")] += 1
+
+    def _jobs(self, reader: JobsReader, members: Sequence[Member]) -> tuple[list[Job], list[Job]]:
+        groups: dict[Hashable, list[Member]] = {}
+        for member in members:
+            groups.setdefault(_group_key(member), []).append(member)
+        running: list[Job] = []
+        waiting: list[Job] = []
+        taken: dict[str, set[str]] = {}
+        called: dict[str, set[str]] = {}
+        for member in members:
+            called.setdefault(member.pod.namespace, set()).add(member.pod.ref.name)
+        # What is left of a gang that terminates does not take the gang's name.
+        for group in sorted(groups.values(), key=lambda group: group[0].pod.terminating):
+            first = group[0]
+            chosen = self._chosen(_job_name(first), group)
+            if not chosen:
+                continue
+            ref = first.gang
+            namespace = first.pod.namespace
+            # Pods of a group may lie in its namespace only; another's names may be the same.
+            names = taken.setdefault(namespace, set())
+            name = _job_name(first)
+            if name in names and first.pod.terminating:
+                name += "-terminating"
+            name = unused(name, names, called[namespace])
+            ended = 0 if ref is None else self._ended[replace(ref, role="")]
+            job = reader.read(name, chosen, ended)
+            if job is not None:
+                names.add(name)
+                for other in {other for member in chosen for other in self._names(member.pod)}:
+                    self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")
+                (running if any(member.pod.node for member in chosen) else waiting).append(job)
+            else:
+                pods = (member.pod.full_name for member in chosen)
+                self._left_out |= dict.fromkeys((*pods, f"{namespace}/{name}"), FOR_OTHERS)
+        return running, waiting
+
+    def _chosen(self, name: str, group: Sequence[Member]) -> list[Member]:
+        """Members of a job without the pending pods that the user did not ask for."""
+        if not self._patterns:
+            return list(group)
+
+        def matches(member: Member) -> bool:
+            job = f"{member.pod.namespace}/{name}"
+            found = self._matching(job, member.pod.full_name, *self._names(member.pod))
+            self._matched |= found
+            return bool(found)
+
+        matching = [not member.pod.node and matches(member) for member in group]
+        whole = group[0].gang is not None and any(matching)
+        chosen, left = list[Member](), list[Member]()
+        for member, match in zip(group, matching, strict=True):
+            (chosen if member.pod.node or whole or match else left).append(member)
+        if left:
+            text = "pending pods that were not asked for are left out"
+            count = sum(member.count for member in left)
+            self._notes.add(text, f"{group[0].pod.namespace}/{name}", count)
+            self._aside.append(left)
+        return chosen
+
+    def _names(self, pod: Pod) -> tuple[str, ...]:
+        """Return the names by which people know the job of a pod, other than its own."""
+        return (*names_of([pod]), *self._workloads.names(pod))
+
+    def _matching(self, *names: str) -> set[str]:
+        return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
+
+    def _left_aside(self, priorities: Priorities) -> Iterator[Aside]:
+        groups = PodGroups(self._objects, Notes()) if self._aside else None
+        for members in self._aside:
+            pods, ref = [member.pod for member in members], members[0].gang
+            gang = Gang(min_count=0) if groups is None or ref is None else groups.demands(ref, pods)
+            yield Aside(priorities.of_all(gang, pods), sum(m.count for m in members))
+
+    def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
+        wanted: list[str] = []
+        for level in levels.topology.levels:
+            if level.node_label != HOSTNAME:
+                wanted.append(level.node_label)
+            for node in nodes:
+                if not all(node.labels.get(label) for label in wanted):
+                    text = f"nodes that are in no {level.name}: they take no job that requires one"
+                    self._notes.add(text, node.name)
+
+    def _note_resources(self, nodes: Iterable[Node], jobs: Iterable[Job]) -> None:
+        """Name resources that are asked for and that no node offers; they are kept."""
+        offered = {"pods"}.union(*(node.allocatable for node in nodes))
+        for job in jobs:
+            for podset in job.pod_sets:
+                for name in sorted(set(podset.requests) - offered):
+                    text = f"pods that ask for {unoffered(name, offered)}"
+                    self._notes.add(text, job.full_name, podset.count)
+
+
+FOR_OTHERS = "lacks pods that must start with it, and is left out"
+BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"
+"""Why a pod or a job is left out."""
+
+_SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json shows them"
+_NO_NODES = f"the input has no nodes: {_SHOWN_BY}"
+_NO_PODS = f"the input has no pods, so every node counts as empty: {_SHOWN_BY}"
+_NO_BUDGETS = "the input has no disruption budgets: if the cluster has any, add pdb to kubectl get"
+
+
+def _group_key(member: Member) -> Hashable:
+    """Pods of one key are one job."""
+    pod, ref = member.pod, member.gang
+    if ref is not None:
+        return replace(ref, role="")
+    if not pod.owner_name or pod.owner_kind == "Node":
+        return (pod.namespace, pod.ref.name, pod.ref.uid)
+    # Priority is a job's: pods of one owner made before and after a change are two jobs.
+    kind = (pod.owner_kind, pod.owner_name, pod.owner_uid) if not pod.unit else ("unit", pod.unit)
+    return (pod.namespace, kind, pod.priority, pod.priority_class, pod.preemption_policy)
+
+
+def _job_name(member: Member) -> str:
+    pod = member.pod
+    if member.gang is not None:
+        return member.gang.name
+    if pod.unit:
+        return pod.unit
+    return pod.ref.name if not pod.owner_name or pod.owner_kind == "Node" else pod.owner_name
+
+
+def _selected(budgets: Iterable[PodDisruptionBudget], members: Iterable[Member]) -> frozenset[str]:
+    """Label keys that any selector of the input looks at."""
+    keys: set[str] = set()
+    for budget in budgets:
+        keys |= selector_keys(budget.selector)
+    for member in members:
+        keys |= member.pod.selects
+    return frozenset(keys)

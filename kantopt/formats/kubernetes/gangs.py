@@ -1,0 +1,126 @@
+"""Which gang a pod belongs to, by the references of the common gang schedulers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kantopt.formats.kubernetes.pods import Pod
+
+
+class Dialect(StrEnum):
+    """Who schedules a gang."""
+
+    NATIVE = "scheduling.k8s.io"
+    WORKLOAD = "scheduling.k8s.io/workload"
+    """Of Kubernetes 1.35, where a Workload lists its pod groups."""
+    KAI = "scheduling.run.ai"
+    VOLCANO = "scheduling.volcano.sh"
+    PLUGINS = "scheduling.x-k8s.io"
+    KUEUE = "kueue.x-k8s.io"
+    KOORDINATOR = "gang.scheduling.koordinator.sh"
+
+
+@dataclass(frozen=True, slots=True)
+class GangRef:
+    """A gang that a pod names, and the pod's role in it if it has one."""
+
+    dialect: Dialect
+    namespace: str
+    name: str
+    role: str = ""
+
+
+PODSET = "kueue.x-k8s.io/podset"
+"""Label that names the part of its Workload that a pod is of."""
+_KAI_GROUP = "pod-group-name"
+_VOLCANO_GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+_PLUGIN_GROUPS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+
+
+def gang_of(pod: Pod) -> GangRef | None:
+    """Return the gang that a pod names; ``None`` if every pod stands for itself."""
+    labels, annotations = pod.labels, pod.annotations
+
+    def ref(dialect: Dialect, name: str, role: str = "") -> GangRef:
+        namespace, _, short = name.rpartition("/")
+        return GangRef(dialect, namespace or pod.namespace, short, role)
+
+    if pod.workload is not None:
+        own = pod.workload
+        name = ".".join(part for part in (own.name, own.group, own.replica) if part)
+        return GangRef(Dialect.WORKLOAD, pod.namespace, name)
+    if pod.group_name:
+        return ref(Dialect.NATIVE, pod.group_name)
+    if annotations.get(_KAI_GROUP):
+        role = labels.get("kai.scheduler/subgroup-name", "")
+        return ref(Dialect.KAI, annotations[_KAI_GROUP], role)
+    for key in _VOLCANO_GROUPS:
+        if annotations.get(key):
+            role = annotations.get("volcano.sh/task-spec", "")
+            return ref(Dialect.VOLCANO, annotations[key], role)
+    for key in _PLUGIN_GROUPS:
+        if labels.get(key):
+            return ref(Dialect.PLUGINS, labels[key])
+    name = annotations.get(f"{Dialect.KOORDINATOR}/name", "")
+    if name:
+        return ref(Dialect.KOORDINATOR, name)
+    return _kueue_gang(pod)
+
+
+def names_workload(pod: Pod) -> str:
+    """Return the name of the Workload of Kueue's that a pod is known to belong to, if any."""
+    group = pod.labels.get("kueue.x-k8s.io/pod-group-name", "")
+    return group or pod.annotations.get("kueue.x-k8s.io/workload", pod.kueue_workload)
+
+
+def _kueue_gang(pod: Pod) -> GangRef | None:
+    """Kueue admits a pod group or a Workload as a whole."""
+    role = pod.labels.get(PODSET, pod.kueue_role)
+    name = names_workload(pod)
+    if name:
+        return GangRef(Dialect.KUEUE, pod.namespace, name, role)
+    if pod.local_queue and pod.owner_kind in _WHOLE:
+        return GangRef(Dialect.KUEUE, pod.namespace, pod.owner_name, role)
+    return None
+
+
+_WHOLE = ("Job", "JobSet", "PyTorchJob", "MPIJob", "TFJob", "XGBoostJob", "PaddleJob", "RayCluster")
+"""Owners whose pods Kueue admits together; those of a Deployment it admits one by one."""
+
+
+def level_wish(pod: Pod) -> dict[str, str | int]:
+    """Return the topology that a pod's own annotations ask for (Kueue and KAI).
+
+    Keys are those of a topology request; levels are named as in the annotations.
+    """
+    annotations = pod.annotations
+    wish: dict[str, str | int] = {}
+    for field, names in _WISHES.items():
+        for name in names:
+            if annotations.get(name):
+                wish.setdefault(field, annotations[name])
+    size = annotations.get("kueue.x-k8s.io/podset-slice-size", "")
+    if not size:
+        size = annotations.get("kai.scheduler/segment-size", "")
+    if "pod_set_slice_required_topology" in wish and size.isdecimal() and int(size):
+        wish["pod_set_slice_size"] = int(size)
+    else:
+        wish.pop("pod_set_slice_required_topology", None)
+    return wish
+
+
+_WISHES = {
+    "required": (
+        "kueue.x-k8s.io/podset-required-topology",
+        "kai.scheduler/topology-required-placement",
+    ),
+    "preferred": (
+        "kueue.x-k8s.io/podset-preferred-topology",
+        "kai.scheduler/topology-preferred-placement",
+    ),
+    "pod_set_slice_required_topology": (
+        "kueue.x-k8s.io/podset-slice-required-topology",
+        "kai.scheduler/segment-topology-required-placement",
+    ),
+}

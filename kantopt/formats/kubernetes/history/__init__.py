@@ -1,0 +1,1 @@
+"""Two dumps of one cluster: what became of its pods between them."""

@@ -1,0 +1,164 @@
+"""What became of a pod that ran in an earlier dump: by uid, conditions, owners and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kantopt.formats.kubernetes.history.owners import Owners, Raw, Verdict, view_of
+from kantopt.formats.objects import ended
+from kantopt.formats.view import View
+from kantopt.schema.answers.history import Became
+
+REASONS: Mapping[str, tuple[Became, str]] = {
+    "PreemptionByScheduler": ("preempted", "by the scheduler"),
+    "EvictionByEvictionAPI": ("drained", "by the Eviction API"),
+    "DeletionByTaintManager": ("tainted", "by a taint of its node"),
+    "DeletionByDeviceTaintManager": ("tainted", "by a taint of its device"),
+    "DeletionByPodGC": ("node gone", "by the garbage collector"),
+    "TerminationByKubelet": ("kubelet", "by the kubelet"),
+}
+"""Reasons of the condition DisruptionTarget: what the pod became, and by whom."""
+
+
+def disrupted_by(pod: View) -> Verdict | None:
+    """Return what the condition ``DisruptionTarget`` of a pod says; ``None`` without one."""
+    for condition in pod.at("status").list("conditions"):
+        if condition.text("type") == "DisruptionTarget" and condition.text("status") == "True":
+            reason = condition.text("reason")
+            became, by = REASONS.get(reason, ("disrupted", "by whom is not known"))
+            return became, f"DisruptionTarget {reason or 'True'}: {by}"
+    return None
+
+
+class Events:
+    """What events say of pods: they are kept for an hour, mostly.
+
+    Parameters
+    ----------
+    objects
+        Those of both dumps: pods tell when each of a name was made. Whoever takes pods away from a
+        node with a taint names them without a uid.
+    """
+
+    def __init__(self, objects: Iterable[Raw]) -> None:
+        self._said: dict[str, Verdict] = {}
+        self._of_names: dict[str, list[tuple[str, Verdict]]] = {}
+        """What was said of names without a uid, with the moment."""
+        self._made: dict[str, set[str]] = {}
+        """When pods of a name were made."""
+        for item in objects:
+            kind = item.get("kind") if isinstance(item, dict) else None
+            if kind == "Event":
+                self._hear(view_of(item))
+            elif kind == "Pod":
+                metadata = view_of(item).at("metadata")
+                self._made.setdefault(_name_of(metadata), set()).add(_made(metadata))
+
+    def _hear(self, event: View) -> None:
+        about = event.at("regarding" if "regarding" in event else "involvedObject")
+        note = event.text("note") or event.text("message")
+        reason = event.text("reason")
+        if reason == "Preempted":
+            said: Verdict = ("preempted", "event Preempted")
+        elif reason == "TaintManagerEviction" and not note.startswith("Cancel"):
+            said = ("tainted", "event TaintManagerEviction")
+        else:
+            return
+        name, uid = f"{about.text('namespace')}/{about.text('name')}", about.text("uid")
+        self._said.setdefault(name, said)
+        if uid:
+            self._said.setdefault(uid, said)
+            return
+        moments = {event.text(time)[:_SECONDS] for time in _TIMES} - {""}
+        self._of_names.setdefault(name, []).extend((time, said) for time in sorted(moments))
+
+    def of(self, pod: View) -> Verdict | None:
+        """Return what they say of a pod, known by its uid, or by name where it has none.
+
+        Of an event without a uid that pod is meant which was the last to be made by then.
+        """
+        metadata = pod.at("metadata")
+        name, uid = _name_of(metadata), metadata.text("uid")
+        if not uid or uid in self._said:
+            return self._said.get(uid or name)
+        for moment, said in self._of_names.get(name, ()):
+            by_then = [made for made in self._made.get(name, ()) if made <= moment]
+            if by_then and max(by_then) == _made(metadata):
+                return said
+        return None
+
+
+_TIMES = (
+    *("firstTimestamp", "lastTimestamp", "eventTime"),
+    *("deprecatedFirstTimestamp", "deprecatedLastTimestamp"),
+)
+"""When an event was seen; of one that was seen more than twice not all are known."""
+_SECONDS = len("2026-09-01T03:00:00")
+
+
+def _made(metadata: View) -> str:
+    return metadata.text("creationTimestamp")[:_SECONDS]
+
+
+def _name_of(metadata: View) -> str:
+    return f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
+
+
+def became(
+    before: View,
+    now: View | None,
+    *,
+    nodes: Mapping[str, bool],
+    owners: Owners,
+    events: Events,
+    others: list[View],
+    anew: str,
+) -> Verdict | None:
+    """Say what became of a pod that ran in the first dump; ``None``: it runs on.
+
+    Parameters
+    ----------
+    before, now
+        The pod in both dumps; ``None`` if the later one does not have its uid.
+    nodes
+        Names of the nodes that the later dump has, and whether they are those of the first.
+    owners, events
+        What the dumps say of whoever may be behind it.
+    others
+        Pods of the same root owner that came since.
+    anew
+        The name of one of them that was made in its place; none: there are fewer than are gone.
+    """
+    if now is not None:
+        status = now.at("status")
+        if status.text("phase") == "Succeeded":
+            return "finished", "phase Succeeded"
+        said = disrupted_by(now)
+        if ended(now):
+            why = status.text("reason")
+            if said is not None:
+                return said[0], f"{said[1]}{f' ({why})' if why else ''}"
+            if why == "Evicted":
+                return "kubelet", "phase Failed, reason Evicted"
+            return "failed", f"phase Failed{f', reason {why}' if why else ''}"
+        if said is not None:
+            return said
+        if "deletionTimestamp" not in now.at("metadata"):
+            return None
+        gone = "deletionTimestamp, no condition"
+    else:
+        gone = "gone"
+    if (said := events.of(before)) is not None:
+        return said
+    node = before.at("spec").text("nodeName")
+    if now is None and not nodes.get(node):
+        return "node gone", f"node {node} {'was made anew' if node in nodes else 'is gone'}"
+    if (why_gone := owners.why_gone(before, others)) is not None:
+        return why_gone[0], f"{gone}; {why_gone[1]}"
+    if now is None and "deletionTimestamp" in before.at("metadata"):
+        return "unknown", "gone; it was terminating before"
+    if anew:
+        return "disrupted", f"{gone}; its owner has {anew} since"
+    if others:
+        return "unknown", f"{gone}; its owner has made fewer pods since than are gone"
+    return "unknown", gone if now is None else f"{gone}: a controller, a person or a scheduler"

@@ -1,0 +1,331 @@
+"""Two dumps of one cluster as one question: its pods where they were, and where they are since."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from kantopt.formats.kubernetes.history.owners import Raw, key_of, view_of
+from kantopt.formats.kubernetes.history.pods import Dumps
+from kantopt.formats.objects import KINDS, ended
+from kantopt.formats.pair import Counted, Key, Pair
+from kantopt.formats.view import View
+from kantopt.schema.answers.history import History
+
+_STATIC = ("DaemonSet", "Node")
+_MOUNTED = ("PersistentVolumeClaim", "PersistentVolume")
+_TOLD_BY = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "JobSet", "Event")
+"""Kinds that have told what became of pods: an import that does not read them needs no warning."""
+
+
+class KubernetesDumps(Dumps):
+    """Two dumps of Kubernetes objects, compared and put together."""
+
+    taints_alone = True
+
+    def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
+        """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
+        return _Pairing(self, given, settled).pair()
+
+
+class _Pairing:
+    """One way to put two dumps together."""
+
+    def __init__(self, dumps: Dumps, given: frozenset[Key], settled: bool) -> None:
+        self._d = dumps
+        self._asked = given
+        self._settled = settled
+        self._victims = _told_apart(dumps, given) if settled else {}
+        self._replacing = {key for key in self._victims.values() if key is not None}
+        later = dumps.later
+        nominated = {key: dumps.nominated(pod) for key, pod in later.items()} if settled else {}
+        self._nominated = {key: node for key, node in nominated.items() if node}
+        self._cleared = frozenset(self._nominated.values())
+        self._objects: list[Raw] = []
+        self._places: dict[Key, str | None] = {}
+        self._given: set[Key] = set()
+        self._waiting: list[str] = []
+        self._there: set[Key] = set()
+        self._placed = self._arrived = 0
+
+    def pair(self) -> Pair:
+        d = self._d
+        for victim, replacement in self._victims.items():
+            self._objects.append(dict(d.first[victim].raw))
+            self._places[victim] = (
+                None if replacement is None else d.later[replacement].at("spec").text("nodeName")
+            )
+        names = {key[:2] for key in self._victims}
+        for key, pod in d.later.items():
+            if key in self._victims or key in self._replacing or key[:2] in names:
+                continue
+            self._add(key, pod)
+        vanished = tuple(
+            Counted(key[0], (pod.at("metadata").words("labels"),))
+            for key, pod in d.first.items()
+            if pod.at("spec").text("nodeName") and not ended(pod) and self._leaves(key)
+        )
+        names_before, names_after = set(d.nodes_before), set(d.nodes)
+        changed = {
+            name for name in names_before & names_after if d.nodes_before[name] != d.nodes[name]
+        }
+        history = History(
+            stayed=len(self._stayed()),
+            placed=self._placed,
+            arrived=self._arrived,
+            gone=tuple(d.fates.values()),
+            waiting=tuple(sorted(self._waiting)),
+            nodes_added=tuple(sorted((names_after - names_before) | changed)),
+            nodes_removed=tuple(sorted((names_before - names_after) | changed)),
+        )
+        return Pair(
+            data={
+                "apiVersion": "v1",
+                "kind": "List",
+                "items": [*self._cluster(), *self._claims(), *self._owned()],
+            },
+            places=self._places,
+            given=frozenset(self._given),
+            vanished=vanished,
+            history=history,
+            relabelled=tuple(self._relabelled()),
+        )
+
+    def _relabelled(self) -> Iterator[Counted]:
+        spaces = [
+            {
+                view.at("metadata").text("name"): view.at("metadata").words("labels")
+                for view in map(view_of, objects)
+                if view.text("kind") == "Namespace"
+            }
+            for objects in (self._d.before, self._d.after)
+        ]
+        moved = {
+            name for name, labels in spaces[0].items() if spaces[1].get(name, labels) != labels
+        }
+        for key, pod in self._d.later.items():
+            was = self._d.first.get(key)
+            if was is not None:
+                labels = was.at("metadata").words("labels"), pod.at("metadata").words("labels")
+                if labels[0] != labels[1] or key[0] in moved:
+                    yield Counted(key[0], labels)
+
+    def _leaves(self, key: Key) -> bool:
+        """Whether a pod of the first dump has gone since, or is going."""
+        return key not in self._there or "deletionTimestamp" in self._d.later[key].at("metadata")
+
+    def _stayed(self) -> list[Key]:
+        return [
+            key
+            for key, pod in self._d.first.items()
+            if pod.at("spec").text("nodeName") and not ended(pod) and key not in self._d.fates
+        ]
+
+    def _add(self, key: Key, pod: View) -> None:
+        """Take a pod of the later dump over, as it was in the first.
+
+        What is there is judged with each pod as small as it may have been when others came.
+        """
+        d = self._d
+        was = d.first.get(key)
+        if not self._settled:
+            pod = d.resized.get(key, pod)
+        node = pod.at("spec").text("nodeName")
+        ran = was is not None and bool(was.at("spec").text("nodeName"))
+        going = "deletionTimestamp" in pod.at("metadata")
+        if ended(pod):
+            self._objects.append(dict(pod.raw))
+        elif node:
+            if going and node in self._cleared:
+                return
+            self._there.add(key)
+            kinds = [kind for kind, _, _ in d.owners.chain(pod)][:1]
+            if ran:
+                self._objects.append(dict(pod.raw))
+                return
+            if node not in d.nodes:
+                return
+            self._placed += was is not None
+            self._arrived += was is None
+            if going or key in self._asked or (kinds and kinds[0] in _STATIC):
+                self._given.add(key)
+                self._objects.append(dict(pod.raw))
+            else:
+                self._objects.append(_waiting(pod))
+                self._places[key] = node
+        elif not going:
+            nominated = self._nominated.get(key)
+            if nominated is not None:
+                self._objects.append(_waiting(pod))
+                self._places[key] = nominated
+            elif was is None:
+                self._waiting.append(f"{key[0]}/{key[1]}")
+            else:
+                self._objects.append(dict(_bare(pod)))
+
+    def _cluster(self) -> list[Raw]:
+        """All but pods and claims: as they are since; of the first also what is told of no pod."""
+        found: dict[tuple[str, str, str, str], Raw] = {}
+        for late, objects in ((False, self._d.before), (True, self._d.after)):
+            for item in objects:
+                kind = item.get("kind")
+                view = view_of(item)
+                metadata = view.at("metadata")
+                group = view.text("apiVersion").rpartition("/")[0]
+                if (
+                    kind == "Pod"
+                    or is_claim(item)
+                    or (kind in _TOLD_BY and (group, kind) not in KINDS)
+                ):
+                    continue
+                if not late and kind in ("Node", "Workload"):
+                    continue
+                name = (group, str(kind), metadata.text("namespace"), metadata.text("name"))
+                was = found.get(name)
+                found[name] = _kept(item, was) if late and kind in _MOUNTED else item
+        known = {
+            view_of(item).at("metadata").text("uid")
+            for item in self._d.before
+            if item.get("kind") == "Workload"
+        }
+        return [
+            item
+            for item in found.values()
+            if item.get("kind") != "Workload"
+            or view_of(item).at("metadata").text("uid") in known
+            or "admission" in view_of(item).at("status")
+        ]
+
+    def _claims(self) -> Sequence[Raw]:
+        """Resource claims, as they were for the pods that are judged."""
+        pods = [view for view in map(view_of, self._objects) if not ended(view)]
+        waiting = {key_of(pod)[2] for pod in pods if not pod.at("spec").text("nodeName")}
+        return claims_between(
+            self._d.before,
+            self._d.after,
+            waiting=waiting | {key[2] for key in self._replacing},
+            leaving={key[2] for key in self._victims},
+        )
+
+    def _owned(self) -> list[Raw]:
+        """The pods, those of one Deployment as its own where they are of several ReplicaSets."""
+        roots: dict[tuple[str, ...], set[str]] = {}
+        views = [view_of(item) for item in self._objects]
+        for view in views:
+            key = key_of(view)
+            chain = list(self._d.owners.chain(view))
+            if len(chain) > 1 and not ended(view):
+                roots.setdefault((key[0], *self._d.roots[key]), set()).add(chain[0][1])
+        owned = []
+        for item, view in zip(self._objects, views, strict=True):
+            kind, name, uid = self._d.roots[key_of(view)]
+            several = len(roots.get((key_of(view)[0], kind, name, uid), ())) > 1
+            if kind == "Deployment" and several:
+                owner = {"kind": kind, "name": name, "uid": uid, "controller": True}
+                metadata = {**item["metadata"], "ownerReferences": [owner]}
+                item = {**item, "metadata": metadata}
+            owned.append(item)
+        return owned
+
+
+def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
+    """Victims but those whose name another pod bears since that does not stand for them."""
+    bound = {
+        key[:2]: key
+        for key, pod in dumps.later.items()
+        if pod.at("spec").text("nodeName") and not ended(pod)
+    }
+    return {
+        victim: other
+        for victim, other in dumps.victims(given).items()
+        if bound.get(victim[:2], victim) in (victim, other)
+    }
+
+
+def _kept(claim: Raw, was: Raw | None) -> Raw:
+    """A claim or volume that is to go since: pods came to it before, and so it is still there."""
+    before = was is not None and "deletionTimestamp" in view_of(was).at("metadata")
+    metadata = view_of(claim).at("metadata").raw
+    if before or "deletionTimestamp" not in metadata:
+        return claim
+    return {**claim, "metadata": {k: v for k, v in metadata.items() if k != "deletionTimestamp"}}
+
+
+def _bare(pod: View) -> Raw:
+    """A pod that waits, without the node that the scheduler has in mind for it."""
+    status = {k: v for k, v in pod.at("status").raw.items() if k != "nominatedNodeName"}
+    return {**pod.raw, "status": status}
+
+
+def _waiting(pod: View) -> Raw:
+    """A pod as it was before it had a node: no gate holds it back, its claims are there."""
+    spec = {
+        key: value
+        for key, value in pod.at("spec").raw.items()
+        if key not in ("nodeName", "schedulingGates")
+    }
+    claims = {k: v for k, v in pod.at("status").raw.items() if k == "resourceClaimStatuses"}
+    return {**_bare(pod), "spec": spec, "status": {"phase": "Pending", **claims}}
+
+
+GROUP, KIND = "resource.k8s.io", "ResourceClaim"
+
+
+def claims_between(
+    before: Iterable[Raw],
+    after: Iterable[Raw],
+    *,
+    waiting: Collection[str],
+    leaving: Collection[str],
+) -> Sequence[Raw]:
+    """Return the claims as they are since, but for those of pods that are judged.
+
+    Claims that only pods hold which are put back to where they waited are not allocated yet:
+    else nothing but the devices that they got would stand open to them. Pods that ran at first
+    and do no more hold their claims still. Other claims that are gone hold nothing.
+
+    Parameters
+    ----------
+    before, after
+        The objects of both dumps.
+    waiting
+        Uids of pods that wait, or are not there yet, as the two dumps are put together.
+    leaving
+        Uids of pods that run there as they did at first, and did not stay.
+    """
+    first, later = _claims(before), _claims(after)
+    for key, claim in later.items():
+        was = first.get(key)
+        later[key] = view_of(_kept(dict(claim.raw), None if was is None else dict(was.raw)))
+    found = []
+    for key in {**first, **later}:
+        was, now = first.get(key), later.get(key)
+        if was is not None and not _users(was).isdisjoint(leaving):
+            found.append(dict(was.raw))
+        elif now is not None:
+            users = _users(now)
+            if not users or not users <= set(waiting):
+                found.append(dict(now.raw))
+            elif was is not None and "allocation" in was.at("status"):
+                found.append(dict(was.raw))
+            else:
+                found.append({**now.raw, "status": {}})
+    return found
+
+
+def is_claim(item: Raw) -> bool:
+    """Whether an object is a resource claim."""
+    view = view_of(item)
+    group = view.text("apiVersion").rpartition("/")[0]
+    return (group, view.text("kind")) == (GROUP, KIND)
+
+
+def _claims(objects: Iterable[Raw]) -> dict[tuple[str, str], View]:
+    views = [view_of(item) for item in objects if is_claim(item)]
+    return {
+        (view.at("metadata").text("namespace"), view.at("metadata").text("name")): view
+        for view in views
+    }
+
+
+def _users(claim: View) -> set[str]:
+    return {user.text("uid") for user in claim.at("status").list("reservedFor")}

@@ -1,0 +1,270 @@
+"""What two dumps of one cluster say of its pods: where each was, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from kantopt.formats.kubernetes.history.decided import is_free_for
+from kantopt.formats.kubernetes.history.fates import Events, became
+from kantopt.formats.kubernetes.history.owners import Owners, Raw, key_of, view_of
+from kantopt.formats.kubernetes.history.resized import at_its_smallest
+from kantopt.formats.objects import ended
+from kantopt.formats.pair import Key
+from kantopt.formats.view import View
+from kantopt.schema.answers.history import Fate
+
+
+class Dumps:
+    """Two dumps, compared.
+
+    Parameters
+    ----------
+    first, later
+        Their objects.
+    """
+
+    def __init__(self, first: Sequence[Raw], later: Sequence[Raw]) -> None:
+        self.before = [item for item in first if isinstance(item, dict)]
+        self.after = [item for item in later if isinstance(item, dict)]
+        self.first = _pods(self.before)
+        self.later = _pods(self.after)
+        self._names = {key[:2] for key in self.first}
+        sizes = (
+            (key, pod, at_its_smallest(pod, self.first.get(key))) for key, pod in self.later.items()
+        )
+        self.resized = {key: least for key, pod, least in sizes if least is not pod}
+        """Pods that were resized in place, each as small as it may have been."""
+        self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
+        self._places = {
+            view.at("metadata").text("name"): view
+            for view in map(view_of, self.after)
+            if view.text("kind") == "Node"
+        }
+        self.owners = Owners(self.before, self.after)
+        self._events = Events([*self.before, *self.after])
+        self._classes = _classes([*self.before, *self.after])
+        self.roots = {key: self.owners.root(pod) for key, pod in self._all().items()}
+        self._new: dict[tuple[str, ...], list[Key]] = {}
+        for key, pod in self.later.items():
+            if key not in self.first and not ended(pod):
+                self._new.setdefault((key[0], *self.roots[key]), []).append(key)
+        self.fates = self._fates()
+
+    def earlier(self) -> str:
+        """Say what shows that the later dump is the earlier one; nothing if it is not.
+
+        No pod loses its node while it lives, and versions of objects only rise.
+        """
+        for key, pod in self.first.items():
+            node, now = pod.at("spec").text("nodeName"), self.later.get(key)
+            if key[2] and node and now is not None and not now.at("spec").text("nodeName"):
+                return f"pod {key[0]}/{key[1]} has no node in it, and node {node} in the first"
+        versions = [
+            (int(was), int(now))
+            for key, pod in self.first.items()
+            if key[2] and key in self.later
+            for was, now in [[_version(view) for view in (pod, self.later[key])]]
+            if was.isdecimal() and now.isdecimal()
+        ]
+        if any(was > now for was, now in versions) and all(was >= now for was, now in versions):
+            return "pods have higher resource versions in the first, and none has a lower one"
+        return ""
+
+    @property
+    def passing(self) -> frozenset[tuple[str, str, str]]:
+        """Taints, by node, key and effect, that were not there from the first dump to the later.
+
+        Put on or taken off since, or at another time: between the two the node may have been open.
+        Nodes that came since are not meant.
+        """
+        first, later = (_taints(objects) for objects in (self.before, self.after))
+        same = {name for name, uid in self.nodes.items() if self.nodes_before.get(name) == uid}
+        return frozenset(taint[:3] for taint in first ^ later if taint[0] in same)
+
+    @property
+    def settled_differs(self) -> bool:
+        """Whether what is decided and what is there already are two things.
+
+        So they are where pods were resized: better plans get no room that these may have taken.
+        """
+        decided = self.resized or self.victims()
+        return bool(decided) or any(self.nominated(pod) for pod in self.later.values())
+
+    def _all(self) -> dict[Key, View]:
+        return {**self.first, **self.later}
+
+    def _fates(self) -> dict[Key, Fate]:
+        same = {name: self.nodes_before.get(name) == uid for name, uid in self.nodes.items()}
+        fates = {}
+        named: set[Key] = set()
+        """Pods that stand for one that is gone."""
+        for key, pod in self.first.items():
+            node = pod.at("spec").text("nodeName")
+            if not node or ended(pod):
+                continue
+            root = self.roots[key]
+            others = self._new.get((key[0], *root), []) if root[0] else []
+            anew = next(self._standing_for(key, others, named), None)
+            said = became(
+                pod,
+                self.later.get(key),
+                nodes=same,
+                owners=self.owners,
+                events=self._events,
+                others=[self.later[other] for other in others],
+                anew="" if anew is None else anew[1],
+            )
+            if said is not None:
+                if anew is not None and said[0] == "disrupted":
+                    named.add(anew)
+                name = f"{key[0]}/{key[1]}"
+                fates[key] = Fate(pod=name, uid=key[2], node=node, became=said[0], evidence=said[1])
+        return fates
+
+    def _standing_for(
+        self, gone: Key, others: Iterable[Key], named: Collection[Key]
+    ) -> Iterator[Key]:
+        """Yield who of its owner's new pods may be a pod made anew, under its own name first.
+
+        Under the name of another pod that other one was made anew, as those of StatefulSets are.
+        """
+        alike = [other for other in others if other[:2] == gone[:2]]
+        yield from alike or (o for o in others if o not in named and o[:2] not in self._names)
+
+    def victims(self, unjudged: frozenset[Key] = frozenset()) -> dict[Key, Key | None]:
+        """Return the preempted pods that a more important pod may have made way for itself by.
+
+        It came to their node since, or is to come there. Each is given with a pod that stands for
+        it elsewhere since, if there is one. Who was terminating already is none of them: that was
+        decided before the first dump.
+
+        Parameters
+        ----------
+        unjudged
+            Pods that count neither as preempted nor as those who did it.
+        """
+        since: dict[str, list[View]] = {}
+        for key, pod in self.later.items():
+            was = self.first.get(key)
+            bound = pod.at("spec").text("nodeName")
+            node = bound or self.nominated(pod)
+            came = was is None or not was.at("spec").text("nodeName")
+            if node and came and not ended(pod) and key not in unjudged:
+                since.setdefault(node, []).append(pod)
+        victims: dict[Key, Key | None] = {}
+        taken: set[Key] = set()
+        for key, fate in self.fates.items():
+            least = self._priority(self.first[key])
+            if (
+                fate.became == "preempted"
+                and key not in unjudged
+                and "deletionTimestamp" not in self.first[key].at("metadata")
+                and any(
+                    self._priority(pod) > least and self._policy(pod) != "Never"
+                    for pod in since.get(fate.node, ())
+                )
+            ):
+                victims[key] = found = self._replacement(key, taken)
+                if found is not None:
+                    taken.add(found)
+        return victims
+
+    def _replacement(self, victim: Key, taken: set[Key]) -> Key | None:
+        """Return a pod that came since, has a node and is of the victim's owner and template."""
+        owner = next(self.owners.chain(self.first[victim]), None)
+        if owner is None:
+            return None
+        for key in self._new.get((victim[0], *self.roots[victim]), ()):
+            pod = self.later[key]
+            same = next(self.owners.chain(pod), None) == owner
+            going = "deletionTimestamp" in pod.at("metadata")
+            there = pod.at("spec").text("nodeName") in self.nodes
+            if same and there and not going and key not in taken:
+                return key
+        return None
+
+    def nominated(self, pod: View) -> str:
+        """Return the node whose room a pending pod waits for; empty if there is none.
+
+        Somebody is leaving there, or has left room enough: then its scheduler has only to come back
+        to it.
+        """
+        metadata, spec = pod.at("metadata"), pod.at("spec")
+        node = _wish(pod)
+        waits = not spec.text("nodeName") and not ended(pod)
+        if not waits or node not in self.nodes or "deletionTimestamp" in metadata:
+            return ""
+        others = [
+            other
+            for other in self.later.values()
+            if node == (other.at("spec").text("nodeName") or _wish(other))
+            and not ended(other)
+            and key_of(other) != key_of(pod)
+        ]
+        leaving = any(
+            "deletionTimestamp" in other.at("metadata")
+            for other in others
+            if other.at("spec").text("nodeName")
+        )
+        return node if leaving or is_free_for(pod, self._places[node], others) else ""
+
+    def _priority(self, pod: View) -> int:
+        spec = pod.at("spec")
+        number = spec.integer("priority")
+        if number is not None:
+            return number
+        return self._classes.get(spec.text("priorityClassName"), (0, ""))[0]
+
+    def _policy(self, pod: View) -> str:
+        spec = pod.at("spec")
+        own = spec.text("preemptionPolicy")
+        return own or self._classes.get(spec.text("priorityClassName"), (0, ""))[1]
+
+
+def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
+    return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
+
+
+def _taints(objects: Iterable[Raw]) -> set[tuple[str, str, str, tuple[str, str]]]:
+    """Taints by node, key and effect, with value and the moment at which they were put on."""
+    return {
+        (
+            view.at("metadata").text("name"),
+            taint.text("key"),
+            taint.text("effect"),
+            (taint.text("value"), taint.text("timeAdded")),
+        )
+        for view in map(view_of, objects)
+        if view.text("kind") == "Node"
+        for taint in view.at("spec").list("taints")
+    }
+
+
+def _wish(pod: View) -> str:
+    return pod.at("status").text("nominatedNodeName")
+
+
+def _version(view: View) -> str:
+    return view.at("metadata").text("resourceVersion")
+
+
+def _nodes(objects: Iterable[Raw]) -> dict[str, str]:
+    """Uids of the nodes by name."""
+    return {
+        view.at("metadata").text("name"): view.at("metadata").text("uid")
+        for view in map(view_of, objects)
+        if view.text("kind") == "Node"
+    }
+
+
+def _classes(objects: Iterable[Raw]) -> dict[str, tuple[int, str]]:
+    """Priority and policy of each class; the global default under the empty name."""
+    found: dict[str, tuple[int, str]] = {}
+    for item in objects:
+        view = view_of(item)
+        if view.text("kind") == "PriorityClass":
+            value = view.integer("value") or 0, view.text("preemptionPolicy")
+            found[view.at("metadata").text("name")] = value
+            if view.flag("globalDefault"):
+                found[""] = value
+    return found

@@ -1,0 +1,368 @@
+"""Pods into jobs: gangs by their group, other pods by owner, identical pods as one pod set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
+from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups, Wish
+from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod
+from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.kubernetes.queues import Queues
+from kantopt.formats.kubernetes.restarts import Restarts
+from kantopt.formats.kubernetes.runtime import last_checkpoint, min_runtime
+from kantopt.formats.kubernetes.stays import Stays
+from kantopt.formats.kubernetes.topology import Levels, with_hostname
+from kantopt.formats.objects import Notes
+from kantopt.schema.hints import plural
+from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
+from kantopt.schema.snapshot import HOSTNAME
+from kantopt.schema.stays import Cause, Fixed
+
+_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
+_DAEMONS = ("DaemonSet", "Node")
+"""Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Pods of a job: one that exists, or ``count`` of a template."""
+
+    pod: Pod
+    gang: GangRef | None
+    count: int = 1
+    exists: bool = True
+
+
+class JobsReader:
+    """Turns the pods of one job into a job document."""
+
+    def __init__(
+        self,
+        groups: PodGroups,
+        restarts: Restarts,
+        stays: Stays,
+        priorities: Priorities,
+        queues: Queues,
+        levels: Levels,
+        selected_labels: frozenset[str],
+        notes: Notes,
+    ) -> None:
+        self.levels = levels
+        self._groups = groups
+        self._restarts = restarts
+        self._stays = stays
+        self._priorities = priorities
+        self._queues = queues
+        self._selected = selected_labels
+        self._notes = notes
+        self.tied: dict[str, tuple[str, ...]] = {}
+        """Claims for one node with which several pods of a job wait, by NAMESPACE/NAME."""
+
+    def read(self, name: str, members: Sequence[Member], ended: int) -> Job | None:
+        """Make one job; ``None`` for a gang that lacks pods it cannot start without.
+
+        Parameters
+        ----------
+        name
+            Name of the job.
+        members
+            Its pods, all of one gang or of none.
+        ended
+            Pods of the gang that have ended; they need no place any more.
+        """
+        pods = [member.pod for member in members]
+        first, ref = pods[0], members[0].gang
+        gang = Gang(min_count=0) if ref is None else self._groups.demands(ref, pods)
+        seen = sum(member.count for member in members)
+        minimum = None if gang.min_count is None else max(0, gang.min_count - ended)
+        if minimum is not None and minimum > seen:
+            if not any(pod.node for pod in pods):
+                text = "pending gangs that lack pods which must start with them are left out"
+                self._notes.add(text, f"{first.namespace}/{name}: {seen} of {minimum} pods")
+                return None
+            minimum = seen
+        priority = self._priority(gang, pods)
+        lasting = [self._lasts(ref, gang, pod, priority) for pod in pods]
+        members = [
+            replace(member, pod=self._stays.lasting(member.pod)) if lasts else member
+            for member, lasts in zip(members, lasting, strict=True)
+        ]
+        pods = [member.pod for member in members]
+        pinned = [bool(pod.pinned) for pod in pods]
+        queue = self._queue(first, gang)
+        if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
+            text = (
+                "pending jobs that KAI starts within the quota of their queue only, left out here"
+            )
+            self._notes.add(text, f"{first.namespace}/{name}")
+        sets = self._pod_sets(ref, gang, members, pinned, minimum)
+        if tied := _shared(members):
+            self.tied[f"{first.namespace}/{name}"] = tuple(sorted(tied))
+        wish = dict(gang.wish)
+        if ref is not None and ref.dialect is Dialect.KAI and not wish:
+            wish = level_wish(first)
+        wish |= self._tier(gang) | self._within(gang, first)
+        own = {fields["near"] for fields in sets}
+        if len(sets) > 1 and len(own) == 1 and len({fields["role"] for fields in sets}) == 1:
+            # What a selector tells apart is still one role, and its closeness is the whole's.
+            wish = {**sets[0]["wish"], **wish}
+            for fields in sets:
+                fields["wish"] = {}
+        owners = {pod.owner_uid for pod in pods}
+        created = sorted(pod.created for pod in pods if pod.created)
+        started = sorted(pod.started for pod in pods if pod.started and pod.node)
+        bearable = self._restarts.of(pods)
+        whole = all(pinned)
+        stays = all(
+            fixed or bool(member.pod.homebound)
+            for fixed, member in zip(pinned, members, strict=True)
+        )
+        return Job(
+            name=name,
+            namespace=first.namespace,
+            uid=first.submitted or (first.owner_uid if len(owners) == 1 else ""),
+            queue_name=queue,
+            quota_reserved=bool(queue) and any(pod.quota_reserved for pod in pods),
+            priority=priority,
+            priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
+            preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
+            preemptible=not whole,
+            movable=not stays,
+            daemon=all(pod.owner_kind in _DAEMONS for pod in pods),
+            max_moves=bearable.moves,
+            max_moves_at_once=bearable.at_once,
+            disruption_mode="all" if any(pod.unit for pod in pods) else gang.disruption,
+            min_count=minimum if len(sets) > 1 and minimum else None,
+            topology_request=self._request(wish, seen, first),
+            creation_time=created[0] if created else None,
+            start_time=started[0] if started else None,
+            last_checkpoint_time=last_checkpoint(pods, self._notes),
+            min_runtime=min_runtime(pods, self._notes),
+            reservation=first.reservation,
+            pod_sets=self._documents(sets, whole, stays, first),
+        )
+
+    def _priority(self, gang: Gang, pods: Sequence[Pod]) -> int:
+        if self._priorities.own(gang) is None:
+            for pod in pods:
+                name = pod.priority_class
+                if name and pod.priority is None and self._priorities.value(name) is None:
+                    given, meant = self._priorities.of(pod), self._priorities.meant(name)
+                    text = f"pods whose priority class {name} is not in the input count as {given}"
+                    self._notes.add(f"{text}{meant}", pod.full_name)
+            if len({self._priorities.of(pod) for pod in pods}) > 1:
+                text = "gangs of pods of several priorities are given the highest"
+                self._notes.add(text, pods[0].full_name)
+        return self._priorities.of_all(gang, pods)
+
+    def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
+        """Whether KAI or Koordinator takes no room from a pod: it is not preemptible."""
+        if pod.labels.get(_PREEMPTIBLE) == "false":
+            return True
+        by_kai = ref is not None and ref.dialect is Dialect.KAI
+        if not by_kai and pod.scheduler != "kai-scheduler":
+            return False
+        if gang.preemptible is not None:
+            return not gang.preemptible
+        wish = pod.labels.get("kai.scheduler/preemptibility", "")
+        return wish != "preemptible" if wish else priority >= 100
+
+    def _pod_sets(
+        self,
+        ref: GangRef | None,
+        gang: Gang,
+        members: Sequence[Member],
+        pinned: Sequence[bool],
+        minimum: int | None,
+    ) -> list[dict[str, Any]]:
+        """Put pods that are alike together: same needs, role, standing and selected labels."""
+        alike: dict[str, dict[str, Any]] = {}
+        shared = _shared(members)
+        for member, fixed in zip(members, pinned, strict=True):
+            pod = member.pod
+            role = member.gang.role if member.gang is not None else ""
+            wish: Wish = gang.role_wish.get(role, {})
+            if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
+                wish = level_wish(pod)
+            if not shared.isdisjoint(_waits_with(member)):
+                wish = {"required": HOSTNAME}
+            selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
+            home = fixed or bool(pod.homebound)
+            near = repr((sorted(wish.items()), pod.waits_with))
+            key = repr((role, fixed, home, selected, near, pod.shape))
+            fields = alike.setdefault(
+                key,
+                {
+                    "role": role,
+                    "pinned": fixed,
+                    "home": home,
+                    "wish": wish,
+                    "near": near,
+                    "shape": pod.shape,
+                    "members": [],
+                },
+            )
+            fields["members"].append(member)
+        sets = list(alike.values())
+        roles = [fields["role"] for fields in sets]
+        for fields in sets:
+            count = sum(member.count for member in fields["members"])
+            fields["count"] = count
+            fields["min"] = None
+            if minimum == 0:
+                fields["min"] = 0
+            elif len(sets) == 1 and minimum is not None:
+                fields["min"] = minimum
+            elif fields["role"] in gang.role_min:
+                if roles.count(fields["role"]) == 1:
+                    fields["min"] = min(gang.role_min[fields["role"]], count)
+                else:
+                    text = "roles of unlike pods: their minimum holds for the gang only"
+                    self._notes.add(text, fields["members"][0].pod.full_name)
+        return sets
+
+    def _documents(
+        self, sets: Iterable[dict[str, Any]], whole: bool, stays: bool, first: Pod
+    ) -> tuple[PodSet, ...]:
+        taken: list[str] = []
+        documents = []
+        for fields in sets:
+            name = unused(fields["role"] or "main", taken)
+            taken.append(name)
+            members: list[Member] = fields["members"]
+            by_node: dict[str, list[Pod]] = {}
+            for member in members:
+                if member.pod.node:
+                    by_node.setdefault(member.pod.node, []).append(member.pod)
+            apart = fields["pinned"] and not whole
+            documents.append(
+                PodSet(
+                    name=name,
+                    count=fields["count"],
+                    min_count=fields["min"],
+                    labels=_common([self._labels(member.pod) for member in members]),
+                    topology_request=self._request(fields["wish"], fields["count"], first),
+                    preemptible=False if apart else None,
+                    movable=False if fields["home"] and not stays else None,
+                    stays=_causes(member.pod for member in members),
+                    assignments=tuple(
+                        Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
+                        for node, pods in sorted(by_node.items())
+                    ),
+                    pods=tuple(
+                        member.pod.ref
+                        for member in members
+                        if member.exists and not member.pod.node
+                    ),
+                    **fields["shape"],
+                )
+            )
+        return tuple(documents)
+
+    def _labels(self, pod: Pod) -> dict[str, str]:
+        """Labels of a pod, with that of its queue of Kueue's where only its Workload tells that.
+
+        That of its part of a Workload says that its job is called as that is. So it goes where the
+        Workload is not known, unless a selector looks at it.
+        """
+        labels = {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
+        if PODSET in labels and PODSET not in self._selected and not names_workload(pod):
+            labels = {key: value for key, value in labels.items() if key != PODSET}
+        return labels
+
+    def _queue(self, pod: Pod, gang: Gang) -> str:
+        other = (
+            gang.queue
+            or pod.labels.get("kai.scheduler/queue", "")
+            or pod.annotations.get("scheduling.volcano.sh/queue-name", "")
+        )
+        return self._queues.find(pod.namespace, pod.local_queue, other)
+
+    def _tier(self, gang: Gang) -> Wish:
+        if gang.tier is None:
+            return {}
+        level = self.levels.tiers.get(gang.tier)
+        if level is None:
+            self._notes.add("network tiers without HyperNodes are left out", f"tier {gang.tier}")
+            return {}
+        return {"required" if gang.tier_is_hard else "preferred": level}
+
+    def _within(self, gang: Gang, first: Pod) -> Wish:
+        """Return the finest of several levels: its domains lie in those of the others."""
+        found = [level for key in gang.within if (level := self._known(key, first)) is not None]
+        names = [level.name for level in self.levels.topology.levels]
+        return {"required": max(found, key=names.index)} if found else {}
+
+    def _request(self, wish: Wish, count: int, first: Pod) -> TopologyRequest | None:
+        """Make a topology request of the levels that the cluster has."""
+        fields: dict[str, Any] = {}
+        for field, value in wish.items():
+            if field == "pod_set_slice_size":
+                continue
+            level = self._known(str(value), first)
+            if level is not None:
+                fields[field] = level
+        size = int(wish.get("pod_set_slice_size", 1))
+        if "pod_set_slice_required_topology" in fields:
+            if count % size:
+                text = "slices that do not divide their pods are left out"
+                pods = plural(count, "pod")
+                self._notes.add(text, f"{pods} in slices of {size}, {first.full_name}")
+                del fields["pod_set_slice_required_topology"]
+            else:
+                fields["pod_set_slice_size"] = size
+        return TopologyRequest(**fields) if fields else None
+
+    def _known(self, wanted: str, first: Pod) -> str | None:
+        """Return the name of a level that a job asks for; one that is not there is noted."""
+        if wanted == HOSTNAME:
+            self.levels = with_hostname(self.levels)
+        level = self.levels.name(wanted)
+        if level is None:
+            text = (
+                "levels that jobs ask for and the topology lacks are left out "
+                "(--topology LABEL makes a level of a node label)"
+            )
+            self._notes.add(text, f"{wanted} of {first.full_name}")
+        return level
+
+
+def _waits_with(member: Member) -> tuple[str, ...]:
+    """Claims for one node with which a pod waits."""
+    return () if member.pod.terminating else member.pod.waits_with
+
+
+def _shared(members: Sequence[Member]) -> set[str]:
+    """Claims for one node with which several pods wait."""
+    waits = Counter[str]()
+    for member in members:
+        waits.update(dict.fromkeys(_waits_with(member), member.count))
+    return {name for name, pods in waits.items() if pods > 1}
+
+
+def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:
+    """Return why pods that run are left where they are."""
+    return tuple(sorted({cause for pod in pods if pod.node for cause in pod.homebound}))
+
+
+def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:
+    """Return the name, numbered if it is taken: not so as any of ``others`` is called."""
+    names = set(taken)
+    number, free = 1, name
+    while free in names or (number > 1 and free in others):
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _common(labels: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Labels that all pods share; those that differ tell pods apart, not pod sets."""
+    shared = dict(labels[0])
+    for other in labels[1:]:
+        for key in [key for key, value in shared.items() if other.get(key) != value]:
+            del shared[key]
+    return dict(sorted(shared.items()))

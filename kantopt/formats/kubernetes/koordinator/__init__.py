@@ -1,0 +1,1 @@
+"""Koordinator: room that is reserved, and GPUs that are given out in parts."""

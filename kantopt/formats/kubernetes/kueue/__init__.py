@@ -1,0 +1,1 @@
+"""Kueue: its quotas, flavors and Workloads, and whom it evicts."""

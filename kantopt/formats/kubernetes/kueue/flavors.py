@@ -1,0 +1,104 @@
+"""Kueue's flavors: which nodes each of them means, and which of them a pod may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kantopt.formats.kubernetes.nodes import read_taints, read_tolerations
+from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.objects import Notes, Objects
+from kantopt.schema.base import Expression, Toleration
+from kantopt.schema.eligibility import tolerates
+from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.selection import expression_matches
+from kantopt.schema.snapshot import Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """Nodes with some labels, and what their pods are given to tolerate."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    """Only pods that tolerate these are given the flavor."""
+    tolerations: tuple[Toleration, ...] = ()
+
+    def suits(self, pod: Pod) -> bool:
+        """Whether what a pod itself says of nodes leaves it these, as far as the flavor tells."""
+        shape = pod.shape
+        terms: Sequence[NodeSelectorTerm] = shape["node_affinity"]
+        borne = (*shape["tolerations"], *self.tolerations)
+        return (
+            all(self.labels.get(key, v) == v for key, v in shape["node_selector"].items())
+            and (not terms or any(self._admitted_by(term) for term in terms))
+            and all(tolerates(borne, taint) for taint in self.taints)
+        )
+
+    def _admitted_by(self, term: NodeSelectorTerm) -> bool:
+        return all(
+            expression_matches(item, self.labels)
+            for item in term.match_expressions
+            if item.key in self.labels
+        )
+
+
+class Flavors:
+    """Flavors by name; one that is not in the input means all nodes."""
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._known: dict[str, Flavor] = {}
+        self._notes = notes
+        for view in objects.of("kueue.x-k8s.io", "ResourceFlavor"):
+            spec = view.at("spec")
+            self._known[view.at("metadata").name()] = Flavor(
+                dict(sorted(spec.words("nodeLabels").items())),
+                read_taints(spec, "nodeTaints"),
+                read_tolerations(spec, notes),
+            )
+
+    def get(self, name: str) -> Flavor:
+        """Return a flavor."""
+        if name not in self._known:
+            self._known[name] = Flavor()
+            self._notes.add("flavors that are not in the input mean all nodes", name)
+        return self._known[name]
+
+    def label(self, name: str, others: Collection[str]) -> str | None:
+        """Return a label, KEY=VALUE, that a flavor has and none of the others, if there is one."""
+        own = self.get(name).labels.items()
+        away = [self.get(other).labels.items() for other in others if other != name]
+        return next(
+            (f"{key}={value}" for key, value in own if all((key, value) not in a for a in away)),
+            None,
+        )
+
+
+def onto_nodes(pod: Pod, flavors: Sequence[Flavor]) -> Pod:
+    """Keep a pod to the nodes of one of some flavors, with what these have it tolerate."""
+    shape = dict(pod.shape)
+    extra = [t for flavor in flavors for t in flavor.tolerations if t not in shape["tolerations"]]
+    shape["tolerations"] = (*shape["tolerations"], *dict.fromkeys(extra))
+    selector: dict[str, str] = shape["node_selector"]
+    if len(flavors) == 1 and all(selector.get(k, v) == v for k, v in flavors[0].labels.items()):
+        shape["node_selector"] = dict(sorted({**selector, **flavors[0].labels}.items()))
+    elif all(flavor.labels for flavor in flavors):
+        terms: Sequence[NodeSelectorTerm | None] = shape["node_affinity"] or (None,)
+        shape["node_affinity"] = tuple(
+            _narrowed(term, flavor) for term in terms for flavor in flavors
+        )
+    return replace(pod, shape=shape)
+
+
+def _narrowed(term: NodeSelectorTerm | None, flavor: Flavor) -> NodeSelectorTerm:
+    """Return a term for the nodes of a flavor alone; one that matches no node stays so."""
+    wanted = tuple(
+        Expression(key=key, operator="In", values=(value,)) for key, value in flavor.labels.items()
+    )
+    if term is None:
+        return NodeSelectorTerm(match_expressions=wanted)
+    if not (term.match_expressions or term.match_fields):
+        return term
+    return NodeSelectorTerm(
+        match_expressions=(*term.match_expressions, *wanted), match_fields=term.match_fields
+    )

@@ -1,0 +1,296 @@
+"""Kueue's quotas: ClusterQueues, the trees of Cohorts above them, and flavors.
+
+A tree of cohorts without limits of its own lends as one cohort does, that of its root, in which
+what an inner one owns is a queue without jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kantopt.formats.kubernetes.kueue.flavors import Flavors, onto_nodes
+from kantopt.formats.kubernetes.kueue.preemption import (
+    NOBODY,
+    Lender,
+    Preemption,
+    evictable,
+    read_preemption,
+)
+from kantopt.formats.kubernetes.kueue.workloads import GROUP
+from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+from kantopt.schema.jobs import Job
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Queue, QueueResource, Victims
+
+Limits = tuple[int, int | None, int | None]
+"""Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
+_OWN = ("nominalQuota", "borrowingLimit", "lendingLimit")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What one object has of each resource, by flavor."""
+
+    name: str
+    cohort: str
+    weight: str | int
+    groups: tuple[dict[str, dict[str, Limits]], ...]
+    """Groups of resources that are given one flavor together: limits by flavor and resource."""
+    preemption: Preemption = NOBODY
+    """Whom Kueue evicts for its jobs."""
+
+    @property
+    def pool(self) -> tuple[str, str]:
+        """Who lends to whom."""
+        return (self.cohort, "") if self.cohort else ("", self.name)
+
+    def by_resource(self) -> dict[str, dict[str, Limits]]:
+        """Return limits by resource and flavor."""
+        found: dict[str, dict[str, Limits]] = {}
+        for group in self.groups:
+            for flavor, resources in group.items():
+                for resource, limits in resources.items():
+                    found.setdefault(resource, {})[flavor] = limits
+        return dict(sorted(found.items()))
+
+
+class KueueQueues:
+    """Quotas of Kueue's, and the nodes that they are for.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    pods
+        Pods that run or wait: whether each of a queue can be given one flavor alone decides how
+        several are counted.
+    priorities
+        Classes, whose policies are kube-scheduler's and not Kueue's.
+    notes
+        Takes what is left out.
+    """
+
+    def __init__(
+        self, objects: Objects, pods: Sequence[Pod], priorities: Priorities, notes: Notes
+    ) -> None:
+        self._notes = notes
+        self._priorities = priorities
+        self.local = {
+            key: view.at("spec").text("clusterQueue")
+            for key, view in objects.by_name(GROUP, "LocalQueue").items()
+        }
+        self._flavors = Flavors(objects, notes)
+        labels = (view.at("metadata").words("labels") for view in objects.of("", "Node"))
+        self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
+        cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
+        self._flat = not cohorts
+        queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
+        self._rows = {rows.name: rows for rows in queues}
+        names = {*self._rows}
+        pools = [*queues, *(self._pool(name, cohorts, names) for name in cohorts)]
+        self._kinds: dict[tuple[tuple[str, str], str], list[str]] = {}
+        for rows in pools:
+            for resource, limits in rows.by_resource().items():
+                kinds = self._kinds.setdefault((rows.pool, resource), [])
+                kinds += [flavor for flavor in limits if flavor not in kinds]
+        self._free = {*self._undecided(pods)}
+        self.queues = [*self._documents(pools, {*map(id, queues)})]
+
+    def of(self, pod: Pod) -> str:
+        """Return the ClusterQueue that a pod's LocalQueue leads to; of no queue nothing."""
+        local = pod.local_queue
+        return self.local.get((pod.namespace, local), local) if local else ""
+
+    def into(self, pod: Pod, *, exists: bool) -> Pod:
+        """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will.
+
+        One that does not exist yet evicts nobody where Kueue preempts nobody for its queue: once it
+        exists, it is for kube-scheduler to do so, and its pods come as soon as it has its quota.
+        """
+        rows = None if pod.node else self._rows.get(self.of(pod))
+        if rows is not None and not (exists or pod.quota_reserved):
+            if not (rows.preemption.own or rows.preemption.others):
+                text = (
+                    "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
+                )
+                self._notes.add(text, rows.name)
+                pod = replace(pod, preemption_policy="Never")
+            elif self._priorities.preempts_nobody(pod):
+                # Kueue asks its queue, not the policy that its pods will have.
+                pod = replace(pod, preemption_policy="PreemptLowerPriority")
+        if rows is not None and (lacks := self._uncovered(pod, rows)):
+            what = f"{', '.join(lacks)} in {rows.name}"
+            text = "pods whose queue has no quota of what they ask for are planned for all the same"
+            text = f"{text}; Kueue takes them only where excludeResourcePrefixes leaves out {what}"
+            self._notes.add(text, pod.full_name)
+        for group in () if rows is None else rows.groups:
+            if _asks(pod, group):
+                chosen = self._choice(pod, group)
+                pod = onto_nodes(pod, [self._flavors.get(name) for name in chosen or group])
+                if len(chosen) != 1:
+                    text = "pods that several flavors of their queue suit, or none, take any"
+                    self._notes.add(text, pod.full_name)
+        return pod
+
+    def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
+        """Say for each job that waits for Kueue of which queues it evicts jobs."""
+        lenders = {name: _lender(rows) for name, rows in self._rows.items()}
+        return evictable(lenders, running, waiting, flat=self._flat)
+
+    def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
+        """Resources, but pods, that a pod asks for and its queue has no quota of."""
+        covered = {"pods", *rows.by_resource()}
+        return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
+
+    def _choice(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
+        given = [name for name in group if name in pod.kueue_flavors]
+        return given or [name for name in group if self._flavors.get(name).suits(pod)]
+
+    def _undecided(self, pods: Sequence[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
+        """Yield pools and resources of which some pod may be given one of several flavors."""
+        for pod in pods:
+            rows = self._rows.get(self.of(pod))
+            for group in () if rows is None else rows.groups:
+                if rows is not None and _asks(pod, group) and len(self._choice(pod, group)) != 1:
+                    for resources in group.values():
+                        yield from ((rows.pool, resource) for resource in resources)
+
+    def _queue(self, view: View, cohorts: Mapping[str, View]) -> _Rows:
+        name, spec = view.at("metadata").name(), view.at("spec")
+        if spec.text("stopPolicy", "None") != "None":
+            self._notes.add("queues that are stopped take jobs all the same here", name)
+        cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
+        weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
+        return _Rows(
+            name or "?",
+            cohort,
+            1 if weight is None else from_base("cpu", weight),
+            tuple(_groups(spec)),
+            read_preemption(view, cohort, self._notes),
+        )
+
+    def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
+        """Return the root above a cohort; of a circle, in which nobody lends, nothing."""
+        seen: list[str] = []
+        while cohort and cohort not in seen:
+            seen.append(cohort)
+            above = "" if cohort not in cohorts else _parent(cohorts[cohort])
+            if not above:
+                return cohort
+            cohort = above
+        if cohort:
+            self._notes.add("cohorts in a circle of parents lend nothing", cohort)
+        return ""
+
+    def _pool(self, name: str, cohorts: Mapping[str, View], taken: set[str]) -> _Rows:
+        """Read what a cohort owns as a queue that nobody uses."""
+        spec = cohorts[name].at("spec")
+        groups = tuple(_groups(spec))
+        bounded = any(limits[1:] != (None, None) for group in groups for limits in _each(group))
+        if bounded:
+            text = "limits to what cohorts borrow and lend are left out: only those of queues hold"
+            self._notes.add(text, name)
+        if spec.at("fairSharing").amount("weight", "cpu") not in (None, 1000):
+            self._notes.add("weights of cohorts are left out: those of queues count", name)
+        called = f"cohort-{name}"
+        while called in taken:
+            called += "-own"
+        taken.add(called)
+        plain = tuple(
+            {flavor: _without_limits(resources) for flavor, resources in group.items()}
+            for group in groups
+        )
+        return _Rows(called, self._root(name, cohorts), 1, plain)
+
+    def _documents(self, pools: Sequence[_Rows], jobs: set[int]) -> Iterator[Queue]:
+        for rows in pools:
+            found: list[QueueResource] = []
+            for resource, limits in rows.by_resource().items():
+                found += self._resource(rows, resource, limits)
+            if id(rows) in jobs or (found and rows.cohort):
+                yield Queue(
+                    name=rows.name, cohort=rows.cohort, weight=rows.weight, resources=tuple(found)
+                )
+
+    def _resource(
+        self, rows: _Rows, resource: str, limits: Mapping[str, Limits]
+    ) -> Iterator[QueueResource]:
+        """Yield one row in all or, where flavors are told apart by labels, one for each."""
+        kinds = self._kinds[rows.pool, resource]
+        apart = {name: self._flavors.label(name, kinds) for name in kinds}
+        if len(kinds) > 1 and all(apart.values()) and (rows.pool, resource) not in self._free:
+            for name, own in limits.items():
+                if not self._borne or apart[name] in self._borne:
+                    yield _row(resource or "?", own, apart[name])
+                else:  # its pods are kept to nodes that are not there, so nobody uses it
+                    text = "flavors of which the input has no nodes: their quotas are left out"
+                    self._notes.add(text, name)
+            return
+        text = ""
+        if len(limits) > 1:
+            text = "queues with several flavors: their quotas are added up"
+        elif len(kinds) > 1:
+            text = "queues whose cohort has other flavors lend and borrow across them here"
+        if text:
+            self._notes.add(text, f"{resource} of {rows.name}")
+        total: Limits = (0, 0, 0)
+        for nominal, borrow, lend in limits.values():
+            # A flavor without limit leaves the sum without limit.
+            total = (total[0] + nominal, _sum(total[1], borrow), _sum(total[2], lend))
+        yield _row(resource or "?", total, None)
+
+
+def _lender(rows: _Rows) -> Lender:
+    limits = rows.by_resource()
+    nominal = {name: sum(own for own, _, _ in each.values()) for name, each in limits.items()}
+    blurred = frozenset(name for name, each in limits.items() if len(each) > 1)
+    return Lender(rows.name, rows.cohort, rows.preemption, nominal, blurred)
+
+
+def _parent(cohort: View) -> str:
+    spec = cohort.at("spec")
+    return spec.text("parentName") or spec.text("parent")
+
+
+def _groups(spec: View) -> Iterator[dict[str, dict[str, Limits]]]:
+    for group in spec.list("resourceGroups"):
+        found: dict[str, dict[str, Limits]] = {}
+        for flavor in group.list("flavors"):
+            for item in flavor.list("resources"):
+                resource = item.name()
+                nominal, borrow, lend = (item.amount(key, resource, up=False) for key in _OWN)
+                found.setdefault(flavor.name(), {})[resource] = (nominal or 0, borrow, lend)
+        yield found
+
+
+def _without_limits(resources: Mapping[str, Limits]) -> dict[str, Limits]:
+    return {resource: (nominal, None, None) for resource, (nominal, _, _) in resources.items()}
+
+
+def _each(group: Mapping[str, Mapping[str, Limits]]) -> Iterator[Limits]:
+    for resources in group.values():
+        yield from resources.values()
+
+
+def _asks(pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> bool:
+    """Whether a pod asks for any resource of a group."""
+    return any(pod.shape["requests"].get(r) for resources in group.values() for r in resources)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _row(resource: str, limits: Limits, nodes: str | None) -> QueueResource:
+    nominal, borrow, lend = limits
+    return QueueResource(
+        name=resource,
+        nominal_quota=from_base(resource, nominal),
+        borrowing_limit=None if borrow is None else from_base(resource, borrow),
+        lending_limit=None if lend is None else from_base(resource, lend),
+        nodes=nodes,
+    )

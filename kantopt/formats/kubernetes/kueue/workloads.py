@@ -1,0 +1,242 @@
+"""Which of Kueue's Workloads a pod belongs to, by its owners: most pods bear no label of Kueue's.
+
+Kueue looks at the queue that a Job names, not at its pods; what was submitted owns its Workload.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
+
+from kantopt.formats.kubernetes.kueue.domains import GATE, domains_of
+from kantopt.formats.kubernetes.kueue.flavors import Flavor, onto_nodes
+from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+
+GROUP = "kueue.x-k8s.io"
+BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayCluster"))
+"""What stands between pods and what was submitted: a JobSet has Jobs, a RayJob a cluster."""
+_ADMISSION = f"{GROUP}/admission"
+"""Gate of pods that Kueue admits themselves, until their Workload is."""
+_OWNS_PODS = (
+    "Job",
+    "Pod",
+    "RayCluster",
+    "PyTorchJob",
+    "MPIJob",
+    "TFJob",
+    "XGBoostJob",
+    "PaddleJob",
+)
+"""Kinds of what is submitted whose pods name it as their owner, or are it."""
+
+
+class KueueWorkloads:
+    """Finds the Workload of a pod: one that its annotation names, or that an owner of it owns.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    notes
+        Takes who waits though Kueue has let it start.
+    """
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._notes = notes
+        self._by_name = objects.by_name(GROUP, "Workload")
+        self._by_owner: dict[str, View] = {}
+        for view in self._by_name.values():
+            if not has_finished(view):
+                self._by_owner |= dict.fromkeys(owners_of(view), view)
+        self._above: dict[str, list[str]] = {}
+        if self._by_owner:
+            for kind in BETWEEN:
+                for view in objects.of(*kind):
+                    self._above[view.at("metadata").text("uid")] = list(owners_of(view))
+
+    def into(self, pod: Pod) -> Pod:
+        """Return a pod that knows its Workload, its part of that, and its LocalQueue.
+
+        One that owns its Workload itself goes by its group, or its owner, as without one.
+        """
+        above = self._above_it(pod)
+        view = above or self._by_owner.get(pod.ref.uid)
+        if view is None:
+            return pod
+        reserved = not (pod.node or pod.terminating) and "admission" in view.at("status")
+        if reserved:
+            text = "pods that wait though Kueue has admitted them: their jobs hold their quota"
+            self._notes.add(text, pod.full_name)
+        sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
+        role = sets[0] if len(sets) == 1 else ""
+        if reserved and GATE in pod.ref.scheduling_gates:
+            pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role))
+        queue = pod.local_queue or view.at("spec").text("queueName")
+        pod = replace(pod, local_queue=queue, quota_reserved=reserved)
+        if above is None:
+            return pod
+        return replace(
+            pod,
+            kueue_workload=view.at("metadata").text("name"),
+            submitted=next(iter(sorted(owners_of(view))), ""),
+            kueue_role=role,
+        )
+
+    def _above_it(self, pod: Pod) -> View | None:
+        """Find the Workload that a pod names, or that an owner of it owns."""
+        named = pod.annotations.get(f"{GROUP}/workload", "")
+        return self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
+
+    def stands_for(self, pod: Pod) -> bool:
+        """Whether a pod that Kueue alone holds back waits as its Workload, or that of its group.
+
+        So it does as well while the Workload has its quota and waits for an admission check.
+        """
+        gates, view = pod.ref.scheduling_gates, self._by_owner.get(pod.ref.uid)
+        if not gates or view is None or not is_open(view) or self.lets_go(pod):
+            return False
+        return all(gate.startswith(f"{GROUP}/") for gate in gates)
+
+    def lets_go(self, pod: Pod) -> bool:
+        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it.
+
+        While a Workload waits for an admission check its pods do so behind another gate.
+        """
+        gates, view = {*pod.ref.scheduling_gates}, self._above_it(pod)
+        view = view or self._by_owner.get(pod.ref.uid)
+        if not gates or view is None or not pod.quota_reserved:
+            return False
+        return gates <= ({GATE, _ADMISSION} if _has(view, "Admitted") else {GATE})
+
+    def names(self, pod: Pod) -> Iterator[str]:
+        """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
+        view = self._by_name.get((pod.namespace, pod.kueue_workload))
+        for owner in () if view is None else view.at("metadata").list("ownerReferences"):
+            yield f"{pod.namespace}/{owner.text('name')}"
+
+    def _by_owners(self, uid: str, seen: set[str]) -> View | None:
+        if not uid or uid in seen:
+            return None
+        seen.add(uid)
+        found = [self._by_owner.get(uid)]
+        found += (self._by_owners(above, seen) for above in self._above.get(uid, ()))
+        return next((view for view in found if view is not None), None)
+
+
+def may_run_unseen(workload: View, between: Container[str]) -> bool:
+    """Whether a Workload may have pods that are not found by their owners, or in another cluster.
+
+    Parameters
+    ----------
+    workload
+        One that Kueue has admitted and of which no pods were found.
+    between
+        Uids of those of whom something in the input stands between them and their pods.
+    """
+    status, ready = workload.at("status"), _has(workload, "PodsReady")
+    owners = workload.at("metadata").list("ownerReferences")
+    return bool(ready or status.text("clusterName")) or not all(
+        owner.text("kind") in _OWNS_PODS or owner.text("uid") in between for owner in owners
+    )
+
+
+def owners_of(view: View) -> Iterator[str]:
+    """Yield the uids of all owners of an object."""
+    for owner in view.at("metadata").list("ownerReferences"):
+        if owner.text("uid"):
+            yield owner.text("uid")
+
+
+def is_open(workload: View) -> bool:
+    """Whether a Workload wants room, now or once Kueue admits it."""
+    return workload.at("spec").raw.get("active") is not False and not has_finished(workload)
+
+
+def into_domains(pod: Pod, workload: View, role: str) -> Pod:
+    """Keep a pod of an admitted Workload to the domains that Kueue sends its pod set to, if any."""
+    domains = domains_of(workload, role)
+    return onto_nodes(pod, [Flavor(labels) for labels in domains]) if domains else pod
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What Kueue has given one pod set of a Workload."""
+
+    count: int
+    flavors: tuple[str, ...] = ()
+    ended: int = 0
+    """Pods that have ended and given back their part, which ``count`` is without."""
+
+
+def admitted(workload: View) -> dict[str, Admitted]:
+    """Return what Kueue has given each pod set, without the pods that have ended already."""
+    status = workload.at("status")
+    ended = {
+        item.text("name", "main"): item.integer("count", 0) or 0
+        for item in status.list("reclaimablePods")
+    }
+    counts = {
+        item.text("name", "main"): item.integer("count", 0) or 0
+        for item in workload.at("spec").list("podSets")
+    }
+    given = {
+        item.text("name", "main"): item for item in status.at("admission").list("podSetAssignments")
+    }
+    found = {}
+    for name, asked in counts.items():
+        own = given.get(name)
+        count = None if own is None else own.integer("count", 0)
+        flavors = () if own is None else tuple(sorted({*own.words("flavors").values()}))
+        most = asked if count is None else count
+        done = ended.get(name, 0)
+        found[name] = Admitted(max(0, most - done), flavors, min(done, most))
+    return found
+
+
+class JobPods:
+    """Counts the pods that Jobs have, to tell how many they are yet to make.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._there, self._succeeded = Counter[str](), Counter[str]()
+        for view in objects.of("", "Pod"):
+            phase = view.at("status").text("phase")
+            if phase != "Failed":  # a Job makes another one for it
+                counted = self._succeeded if phase == "Succeeded" else self._there
+                counted.update(owners_of(view))
+
+    def lacking(self, workload: View, given: dict[str, Admitted]) -> int:
+        """Return how many pods a Job that Kueue has admitted is yet to make, if that is known.
+
+        It is of a Job that owns its pods itself and has one kind of them. Pods that terminate are
+        there: which of them come again, and when, is not known.
+        """
+        owners = [*workload.at("metadata").list("ownerReferences")]
+        elsewhere = workload.at("status").text("clusterName")
+        if elsewhere or len(owners) != 1 or owners[0].text("kind") != "Job" or len(given) != 1:
+            return 0
+        (own,), uid = given.values(), owners[0].text("uid")
+        if not self._there[uid]:  # pods name their Workload, and another owner
+            return 0
+        ended = max(own.ended, self._succeeded[uid])
+        return max(0, own.count + own.ended - ended - self._there[uid])
+
+
+def has_finished(workload: View) -> bool:
+    """Whether a Workload has ended: it wants no room and no quota."""
+    return _has(workload, "Finished")
+
+
+def _has(workload: View, condition: str) -> bool:
+    return any(
+        item.text("type") == condition and item.text("status") == "True"
+        for item in workload.at("status").list("conditions")
+    )

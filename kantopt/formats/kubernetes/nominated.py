@@ -1,0 +1,121 @@
+"""Pods that have no node yet and whose node is decided: nominated to one, or being bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.objects import Notes, Objects
+from kantopt.schema.base import HostPort
+from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
+from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.quantity import to_base
+from kantopt.schema.snapshot import Node
+
+Amounts = dict[str, int]
+
+
+def with_rooms(
+    pods: Sequence[Pod], nodes: Iterable[Node], priorities: Priorities, notes: Notes
+) -> Sequence[Pod]:
+    """Put pods on the nodes they are nominated to (``status.nominatedNodeName``).
+
+    That holds as long as the node admits them and they fit there, ports included, once those that
+    terminate are gone, the most important first: then nobody has to be evicted for them a second
+    time, and their room is not given away. Others wait like any pending pod.
+
+    Parameters
+    ----------
+    pods
+        All pods that hold a place or wait for one.
+    nodes
+        The nodes of the input.
+    priorities
+        What tells how important pods are.
+    notes
+        Takes who counts as placed.
+    """
+    wanted = {pod.nominated for pod in pods if pod.nominated and not pod.node}
+    if not wanted:
+        return pods
+    open_ = {node.name: node for node in nodes if node.name in wanted}
+    free = {
+        node.name: {name: to_base(name, value) for name, value in node.allocatable.items()}
+        for node in open_.values()
+    }
+    held: dict[str, list[HostPort]] = {name: [] for name in free}
+    for pod in pods:
+        if pod.node in free and not pod.terminating:
+            take(free[pod.node], requests_of(pod))
+            held[pod.node] += pod.shape["host_ports"]
+    placed: dict[int, Pod] = {}
+    order = sorted(range(len(pods)), key=lambda i: (-priorities.of(pods[i]), i))
+    for i in order:
+        pod = pods[i]
+        room = free.get(pod.nominated) if not pod.node else None
+        if room is None or not may_enter(pod, open_[pod.nominated]):
+            continue
+        asks, ports = requests_of(pod), held[pod.nominated]
+        if all(room.get(name, 0) >= n for name, n in asks.items() if n) and not any(
+            port.excludes(other) for port in pod.shape["host_ports"] for other in ports
+        ):
+            take(room, asks)
+            ports += pod.shape["host_ports"]
+            notes.add(
+                "pods that are nominated to a node count as placed there",
+                f"{pod.full_name} on {pod.nominated}",
+            )
+            placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)
+    return [placed.get(i, pod) for i, pod in enumerate(pods)]
+
+
+def may_enter(pod: Pod, node: Node) -> bool:
+    """Whether what a pod itself says of nodes, and a node of pods, lets the pod arrive there."""
+    shape = pod.shape
+    lists: Sequence[Sequence[NodeSelectorTerm]] = shape.get("volume_node_affinity", ())
+    return (
+        all(node.labels.get(key) == value for key, value in shape["node_selector"].items())
+        and all(affinity_matches(terms, node) for terms in (shape["node_affinity"], *lists))
+        and all(tolerates(shape["tolerations"], taint) for taint in barriers(node))
+    )
+
+
+def requests_of(pod: Pod) -> Amounts:
+    """Return what a pod asks for, in base units."""
+    requests: Mapping[str, str | int] = pod.shape["requests"]
+    return {name: to_base(name, value) for name, value in requests.items()}
+
+
+def take(room: Amounts, amounts: Amounts) -> None:
+    """Take amounts out of some room."""
+    for name, amount in amounts.items():
+        room[name] = room.get(name, 0) - amount
+
+
+_PHASES = ("", "Pending", "Succeeded", "Failed")
+
+
+class BindRequests:
+    """Nodes that are decided on, by pod.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input. Requests that have failed decide nothing: KAI makes new ones.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._nodes = {}
+        for view in objects.of("scheduling.run.ai", "BindRequest"):
+            pod, node = view.at("spec").name("podName"), view.at("spec").name("selectedNode")
+            if view.at("status").choice("phase", _PHASES, "") != "Failed":
+                self._nodes[view.key[0], pod] = node
+
+    def into(self, pod: Pod) -> Pod:
+        """Put a pod that waits on the node that it is being bound to, where it will start."""
+        node = self._nodes.get(pod.key, "")
+        if pod.node or not node or pod.terminating:
+            return pod
+        return replace(pod.shaped(health="starting"), node=node)

@@ -1,0 +1,304 @@
+"""What a gang demands: PodGroups of four API groups, Kueue's Workloads, annotations of pods.
+
+``PodGroup`` is four different kinds; only the API group tells them apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kantopt.formats.kubernetes.gangs import Dialect, GangRef
+from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.pods import POLICIES, Pod
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+from kantopt.schema.quantity import whole_number
+
+Wish = dict[str, str | int]
+"""Fields of a topology request, levels as the source names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A gang's demands; ``None`` is what its source leaves open."""
+
+    min_count: int | None = None
+    """Fewest pods in all; ``None``: all of them."""
+    role_min: dict[str, int] = field(default_factory=dict)
+    wish: Wish = field(default_factory=dict)
+    role_wish: dict[str, Wish] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
+    """Levels of each of which one domain is to hold all pods."""
+    tier: int | str | None = None
+    """Volcano's highest tier, whose level only its HyperNodes tell."""
+    tier_is_hard: bool = False
+    queue: str = ""
+    priority: int | None = None
+    priority_class: str = ""
+    preemption_policy: str | None = None
+    disruption: Literal["single", "all"] = "single"
+    preemptible: bool | None = None
+
+
+_APART = "pod sets that podSetGroupName puts together are close each by itself"
+
+
+class PodGroups:
+    """Demands by gang."""
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._notes = notes
+        self._groups = {
+            dialect: objects.by_name(dialect.value, "PodGroup")
+            for dialect in Dialect
+            if dialect not in (Dialect.KUEUE, Dialect.KOORDINATOR, Dialect.WORKLOAD)
+        }
+        # Older plug-ins write their groups in the group of the label that names them.
+        for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
+            self._groups[Dialect.PLUGINS].setdefault(key, view)
+        self._workloads = objects.by_name(Dialect.KUEUE, "Workload")
+        self._volcano_jobs = objects.by_name("batch.volcano.sh", "Job")
+        self._native_workloads = objects.by_name(Dialect.NATIVE, "Workload")
+
+    def demands(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
+        """Return what a gang of these pods demands; without its object, that all start."""
+        self._note_parts(ref, pods)
+        if ref.dialect is Dialect.KOORDINATOR:
+            return Gang(min_count=_number(pods, f"{Dialect.KOORDINATOR}/min-available"))
+        if ref.dialect is Dialect.KUEUE:
+            return self._kueue(ref, pods)
+        if ref.dialect is Dialect.WORKLOAD:
+            return self._workload(ref, pods[0])
+        view = self._group_of(ref)
+        job = self._volcano_jobs.get((ref.namespace, ref.name))
+        if view is None and ref.dialect is Dialect.VOLCANO and job is not None:
+            return _volcano_job(job.at("spec"))
+        if view is None:
+            text = "gangs whose PodGroup is not in the input start all or nothing"
+            self._notes.add(text, f"{ref.namespace}/{ref.name}")
+            return Gang()
+        read = {
+            Dialect.NATIVE: _native,
+            Dialect.KAI: _kai,
+            Dialect.VOLCANO: _volcano,
+            Dialect.PLUGINS: _plugins,
+        }[ref.dialect]
+        return read(view.at("spec"))
+
+    def _group_of(self, ref: GangRef) -> View | None:
+        groups = next((found for key, found in self._groups.items() if key == ref.dialect), {})
+        return groups.get((ref.namespace, ref.name))
+
+    def _note_parts(self, ref: GangRef, pods: Sequence[Pod]) -> None:
+        """Say what is not read of gangs that are made of others."""
+        view = self._group_of(ref)
+        words = {} if view is None else view.at("metadata").words("annotations")
+        told = [words, *(pod.annotations for pod in pods)]
+        full_name = f"{ref.namespace}/{ref.name}"
+        if any(_has_others(each.get(f"{Dialect.KOORDINATOR}/groups", "")) for each in told):
+            self._notes.add("gangs of groups of gangs start each by itself here", full_name)
+        spec = None if view is None else view.at("spec")
+        job = self._volcano_jobs.get((ref.namespace, ref.name))
+        tasks = () if job is None else job.at("spec").list("tasks")
+        if ref.dialect is Dialect.VOLCANO and (
+            any("partitionPolicy" in task for task in tasks)
+            or (spec is not None and "subGroupPolicy" in spec)
+        ):
+            text = "subgroups of gangs (subGroupPolicy, partitionPolicy) are not read"
+            self._notes.add(f"{text}: neither their closeness nor their minima", full_name)
+        if spec is not None and ref.dialect is Dialect.KAI:
+            found = [spec, *spec.list("subGroups")]
+            if any("parent" in each or "minSubGroup" in each for each in found):
+                text = "subgroups of subgroups (parent, minSubGroup) are not read"
+                self._notes.add(f"{text}: all start, each as close as itself asks for", full_name)
+
+    def _workload(self, ref: GangRef, pod: Pod) -> Gang:
+        """Each replica of a pod group is a gang of its own, unless its policy is ``basic``."""
+        own = pod.workload
+        view = None if own is None else self._native_workloads.get((ref.namespace, own.name))
+        if own is None or view is None:
+            text = "gangs whose Workload is not in the input start all or nothing"
+            self._notes.add(text, f"{ref.namespace}/{ref.name}")
+            return Gang()
+        for group in view.at("spec").list("podGroups"):
+            policy = group.at("policy")
+            if group.text("name") == own.group and "gang" in policy:
+                return Gang(min_count=bounded(policy.at("gang").integer("minCount", 0) or 1))
+        return Gang(min_count=0)
+
+    def _kueue(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
+        total = _number(pods, "kueue.x-k8s.io/pod-group-total-count")
+        workload = self._workloads.get((ref.namespace, ref.name))
+        if workload is None:
+            if any("kueue.x-k8s.io/podset-group-name" in pod.annotations for pod in pods):
+                self._notes.add(_APART, f"{ref.namespace}/{ref.name}")
+            return Gang(min_count=total)
+        spec = workload.at("spec")
+        sets = {item.text("name", "main"): item for item in spec.list("podSets")}
+        minima = {
+            name: item.integer("minCount", 0) or item.integer("count", 0) or 0
+            for name, item in sets.items()
+        }
+        if any(pod.node for pod in pods):
+            # Kueue starts a job with fewer pods than it asks for; it never takes some away later.
+            for given in workload.at("status", "admission").list("podSetAssignments"):
+                name = given.text("name", "main")
+                minima[name] = given.integer("count", 0) or minima.get(name, 0)
+        wish, role_wish = self._together(ref, sets)
+        return Gang(
+            min_count=total if total is not None else bounded(sum(minima.values())),
+            role_min={name: bounded(least) for name, least in minima.items()},
+            wish=wish,
+            role_wish=role_wish,
+            priority=_boosted(workload),
+        )
+
+    def _together(self, ref: GangRef, sets: dict[str, View]) -> tuple[Wish, dict[str, Wish]]:
+        """Return the closeness of all roles together, where one group has them all, and of each."""
+        requests = {name: item.at("topologyRequest") for name, item in sets.items()}
+        wishes = {name: kueue_wish(request) for name, request in requests.items()}
+        groups = Counter(request.text("podSetGroupName") for request in requests.values())
+        common = next(iter(wishes.values()), {})
+        whole = {key: level for key, level in common.items() if key in ("required", "preferred")}
+        if len(sets) < 2 or not whole or groups[""] == len(sets):
+            return {}, wishes
+        same = all(whole.items() <= wish.items() for wish in wishes.values())
+        if len(groups) > 1 or not same:
+            if any(name and number > 1 for name, number in groups.items()):
+                self._notes.add(_APART, f"{ref.namespace}/{ref.name}")
+            return {}, wishes
+        rest = {
+            name: {key: value for key, value in wish.items() if key not in whole}
+            for name, wish in wishes.items()
+        }
+        return whole, rest
+
+
+def _boosted(workload: View) -> int | None:
+    """Return what a Workload counts as: its priority, and what somebody has added to it since."""
+    priority = workload.at("spec").integer("priority")
+    boost = workload.at("metadata").words("annotations").get("kueue.x-k8s.io/priority-boost", "")
+    added = whole_number(boost)
+    if priority is None or added is None:
+        return priority
+    return min(max(priority + added, -(2**31)), 2**31 - 1)
+
+
+def kueue_wish(request: View) -> Wish:
+    """Read a topology request of Kueue's."""
+    wish: Wish = {}
+    for name, key in (
+        ("required", "required"),
+        ("preferred", "preferred"),
+        ("pod_set_slice_required_topology", "podSetSliceRequiredTopology"),
+    ):
+        if request.text(key):
+            wish[name] = request.text(key)
+    size = request.integer("podSetSliceSize", 1)
+    if size and "pod_set_slice_required_topology" in wish:
+        wish["pod_set_slice_size"] = size
+    else:
+        wish.pop("pod_set_slice_required_topology", None)
+    return wish
+
+
+def _has_others(text: str) -> bool:
+    """Whether a list of gangs, as an annotation of Koordinator's writes it, has more than one."""
+    try:
+        names = json.loads(text) if text else []
+    except ValueError:
+        return False
+    return isinstance(names, list) and len(names) > 1
+
+
+def _number(pods: Sequence[Pod], annotation: str) -> int | None:
+    texts = [pod.annotations.get(annotation, "") for pod in pods]
+    numbers = [int(text) for text in texts if text.isdecimal() and len(text) < 10]
+    return bounded(max(numbers)) if numbers else None
+
+
+def _native(spec: View) -> Gang:
+    policy = spec.at("schedulingPolicy")
+    constraints = spec.at("schedulingConstraints").list("topology")
+    minimum = 0
+    if "gang" in policy:
+        minimum = bounded(policy.at("gang").integer("minCount", 0) or 1)
+    return Gang(
+        min_count=minimum,
+        within=tuple(item.name("key") for item in constraints),
+        priority=spec.integer("priority"),
+        priority_class=spec.text("priorityClassName"),
+        preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,
+        disruption="all" if "all" in spec.at("disruptionMode") else "single",
+    )
+
+
+def _kai_wish(constraint: View) -> Wish:
+    levels = {
+        "required": constraint.text("requiredTopologyLevel"),
+        "preferred": constraint.text("preferredTopologyLevel"),
+    }
+    return {name: level for name, level in levels.items() if level}
+
+
+def _kai(spec: View) -> Gang:
+    roles = {item.text("name"): item for item in spec.list("subGroups")}
+    minima = {
+        name: bounded(item.integer("minMember", 0) or 0)
+        for name, item in roles.items()
+        if "minMember" in item
+    }
+    preemptibility = spec.choice("preemptibility", ("", "preemptible", "non-preemptible"), "")
+    total = spec.integer("minMember", 0)
+    return Gang(
+        min_count=bounded(sum(minima.values()) if total is None else total),
+        role_min=minima,
+        wish=_kai_wish(spec.at("topologyConstraint")),
+        role_wish={n: _kai_wish(item.at("topologyConstraint")) for n, item in roles.items()},
+        queue=spec.text("queue"),
+        priority_class=spec.text("priorityClassName"),
+        preemptible=preemptibility == "preemptible" if preemptibility else None,
+    )
+
+
+def _volcano(spec: View) -> Gang:
+    members = spec.at("minTaskMember")
+    return _by_volcano(
+        spec,
+        spec.integer("minMember", 0) or 0,
+        {name: bounded(members.integer(name, 0) or 0) for name in members.raw},
+    )
+
+
+def _volcano_job(spec: View) -> Gang:
+    """Read a Job that has no PodGroup yet, as Volcano makes one of it."""
+    minima = {}
+    for task in spec.list("tasks"):
+        least = task.integer("minAvailable", 0)
+        replicas = task.integer("replicas", 0) or 0
+        minima[task.text("name", "default")] = bounded(replicas if least is None else least)
+    return _by_volcano(spec, spec.integer("minAvailable", 0) or sum(minima.values()), minima)
+
+
+def _by_volcano(spec: View, minimum: int, roles: dict[str, int]) -> Gang:
+    network = spec.at("networkTopology")
+    tier: int | str | None = network.text("highestTierName") or None
+    if tier is None:
+        tier = network.integer("highestTierAllowed", 0)
+    return Gang(
+        min_count=bounded(minimum),
+        # With fewer in all than the tasks' minima come to, Volcano asks for the sum alone.
+        role_min=roles if minimum >= sum(roles.values()) else {},
+        tier=tier,
+        tier_is_hard=network.text("mode", "hard") == "hard",
+        queue=spec.text("queue"),
+        priority_class=spec.text("priorityClassName"),
+    )
+
+
+def _plugins(spec: View) -> Gang:
+    return Gang(min_count=bounded(spec.integer("minMember", 0) or 0))

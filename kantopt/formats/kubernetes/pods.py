@@ -1,0 +1,269 @@
+"""One Kubernetes pod, or pod template, as the import sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kantopt.formats.kubernetes.disruption import causes_of, disruption_cost, owner_of
+from kantopt.formats.kubernetes.host_ports import read_host_ports
+from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.nodes import (
+    bounded,
+    read_node_affinity,
+    read_preferred_nodes,
+    read_tolerations,
+    selector_keys,
+)
+from kantopt.formats.kubernetes.pod_neighbours import (
+    read_affinity,
+    read_anti_affinity,
+    read_spreads,
+    read_wishes,
+)
+from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
+from kantopt.formats.objects import Notes
+from kantopt.formats.view import Key, View
+from kantopt.schema.base import Toleration
+from kantopt.schema.features import Feature
+from kantopt.schema.hundredths import asks_for_part
+from kantopt.schema.jobs import PodRef
+from kantopt.schema.quantity import from_base
+from kantopt.schema.reservation import Reservation
+from kantopt.schema.stays import Cause, Fixed
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+"""Label of what waits in a LocalQueue of Kueue's."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRef:
+    """A replica of a pod group of a Workload (Kubernetes 1.35)."""
+
+    name: str
+    group: str
+    replica: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod; ``shape`` holds the fields of its pod set, equal for pods that are alike."""
+
+    namespace: str
+    ref: PodRef
+    node: str
+    nominated: str
+    """Node where kube-scheduler makes room for it."""
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    owner_kind: str
+    owner_name: str
+    owner_uid: str
+    scheduler: str
+    priority: int | None
+    priority_class: str
+    preemption_policy: str | None
+    created: str | None
+    started: str | None
+    terminating: bool
+    restarts: str
+    """What becomes of its containers when they end: ``restartPolicy``."""
+    stays: tuple[Cause | Fixed, ...]
+    """What speaks against disturbing it, as far as itself tells."""
+    pinned: str
+    """What keeps it from being evicted or moved, once all is known."""
+    homebound: tuple[Cause | Fixed, ...]
+    """What keeps it from being moved; it may be evicted with others where ``pinned`` is empty."""
+    group_name: str
+    workload: WorkloadRef | None
+    shape: dict[str, Any]
+    selects: frozenset[str]
+    reservation: Reservation | None = None
+    """Whose the room is for which it stands."""
+    waits_with: tuple[str, ...] = ()
+    """Claims for one node that others wait with as well, and nobody runs with."""
+    unit: str = ""
+    """Name of the pods that go together with it, if any do."""
+    ends_others: bool = False
+    """Whether those, or some of them, end with it and are not all made anew together."""
+    ends_job: bool = False
+    """Whether they all end with it for good."""
+    local_queue: str = ""
+    """Queue of Kueue's, by its label or its Workload."""
+    kueue_workload: str = ""
+    """Name of the Workload of Kueue's to which its owners lead."""
+    quota_reserved: bool = False
+    """Whether Kueue has admitted that Workload: it holds its quota though the pod waits."""
+    kueue_flavors: tuple[str, ...] = ()
+    """Flavors that Kueue has given it, where no pod has their nodes' labels yet."""
+    submitted: str = ""
+    """Uid of the object for which that Workload was made."""
+    kueue_role: str = ""
+    """Its pod set there, where there is but one."""
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name."""
+        return f"{self.namespace}/{self.ref.name}"
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name, as they tell its object."""
+        return self.namespace, self.ref.name
+
+    def shaped(self, **fields: object) -> Pod:
+        """Return the pod with some fields of its shape replaced."""
+        return replace(self, shape={**self.shape, **fields})
+
+
+def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: bool = True) -> Pod:
+    """Read a pod or a pod template; what has no place in our documents is noted.
+
+    Parameters
+    ----------
+    pod
+        The object.
+    namespaces
+        What a namespace selector may select.
+    notes
+        Takes what is left out.
+    sidecar_ports
+        Whether host ports of sidecars count.
+    """
+    metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
+    annotations, labels = metadata.words("annotations"), metadata.words("labels")
+    namespace = metadata.text("namespace") or "default"
+    owner = owner_of(metadata)
+    name = metadata.name()
+    bound = spec.text("nodeName")
+    kind = "" if owner is None else owner.text("kind")
+    affinity = read_node_affinity(spec)
+    if kind == "DaemonSet" and bound:
+        # Its controller ties each pod to its node; a pinned pod needs no second tie, which would
+        # make every pod of the set unlike the others.
+        affinity = ()
+    anti = read_anti_affinity(spec, namespace, labels, namespaces, notes)
+    near, told = read_affinity(spec, namespace, labels, namespaces)
+    spreads = tuple(read_spreads(spec, labels))
+    wishes = {
+        field: read_wishes(spec, kind, namespace, labels, namespaces)
+        for field, kind in (
+            ("preferred_pod_affinity", "podAffinity"),
+            ("preferred_pod_anti_affinity", "podAntiAffinity"),
+        )
+    }
+    evens = tuple(read_spreads(spec, labels, "ScheduleAnyway"))
+    selectors = [item.label_selector for item in anti]
+    selectors += [item.label_selector for items in wishes.values() for item in items]
+    selectors += [item.label_selector for item in evens if item.label_selector is not None]
+    selectors += [item.label_selector for item in near if item.label_selector is not None]
+    selectors += [item.label_selector for item in spreads if item.label_selector is not None]
+    requests = pod_requests(spec, status if bound else None)
+    if bound and holds_more(spec, status):
+        text = "pods that are being made smaller count as large as they still are, also elsewhere"
+        notes.add(text, f"{namespace}/{name}")
+    stays = causes_of(pod)
+    tolerations = read_tolerations(spec, notes)
+    if "static" in stays:
+        # The kubelet starts it by itself, whatever taints its node has.
+        tolerations = (Toleration(operator="Exists"),)
+    return Pod(
+        namespace=namespace,
+        ref=PodRef(
+            name=name or "?",
+            uid=metadata.text("uid"),
+            resource_version=metadata.text("resourceVersion"),
+            scheduling_gates=tuple(gate.name() for gate in spec.list("schedulingGates")),
+            grace_period_seconds=grace_period(spec),
+            **_maker(owner),
+        ),
+        node=bound,
+        nominated="" if bound else status.text("nominatedNodeName"),
+        labels=labels,
+        annotations=annotations,
+        owner_kind=kind,
+        owner_name="" if owner is None else owner.text("name"),
+        owner_uid="" if owner is None else owner.text("uid"),
+        scheduler=spec.text("schedulerName"),
+        priority=spec.integer("priority"),
+        priority_class=spec.text("priorityClassName"),
+        preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,
+        created=metadata.time("creationTimestamp"),
+        started=status.time("startTime"),
+        terminating="deletionTimestamp" in metadata,
+        local_queue=labels.get(QUEUE_NAME, ""),
+        restarts=spec.text("restartPolicy"),
+        stays=stays,
+        pinned=next(iter(stays), ""),
+        homebound=stays,
+        group_name=spec.at("schedulingGroup").text("podGroupName"),
+        workload=_workload(spec.at("workloadRef")),
+        shape={
+            "requests": {name: from_base(name, n) for name, n in requests.items()},
+            "host_ports": read_host_ports(spec, sidecars=sidecar_ports),
+            "node_selector": dict(sorted(spec.words("nodeSelector").items())),
+            "node_affinity": affinity,
+            "tolerations": tolerations,
+            "pod_anti_affinity": anti,
+            "pod_affinity": near,
+            "terminating": "deletionTimestamp" in metadata,
+            "health": health_of(status) if bound else "ready",
+            "topology_spread_constraints": spreads,
+            "preferred_node_affinity": read_preferred_nodes(spec),
+            "preferred_topology_spread": evens,
+            **wishes,
+            "not_modelled": not_modelled(spec, annotations, requests, namespaces_told=told),
+            "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
+        },
+        selects=frozenset().union(*(selector_keys(item) for item in selectors)),
+    )
+
+
+def _maker(owner: View | None) -> dict[str, str]:
+    """Say who makes a pod anew once it is gone."""
+    if owner is None or not owner.flag("controller"):
+        return {}
+    kind, group = owner.text("kind"), owner.text("apiVersion").rpartition("/")[0]
+    if kind == "Job" and group not in ("", "batch"):
+        kind = f"{kind}.{group}"  # it is no Job of Kubernetes' own, with a backoffLimit
+    return {"owner_kind": kind, "owner_uid": owner.text("uid")}
+
+
+def health_of(status: View) -> str:
+    """Say whether a bound pod is ready, as the Eviction API sees it."""
+    if status.text("phase") == "Pending":
+        return "starting"
+    ready = [c.text("status") for c in status.list("conditions") if c.text("type") == "Ready"]
+    return "unready" if ready and ready[-1] != "True" else "ready"
+
+
+def _workload(ref: View) -> WorkloadRef | None:
+    if not ref.text("name"):
+        return None
+    return WorkloadRef(ref.text("name"), ref.text("podGroup"), ref.text("podGroupReplicaKey"))
+
+
+POLICIES = ("", "PreemptLowerPriority", "Never")
+
+
+def grace_period(spec: View) -> int | None:
+    """Seconds that a pod is given to end."""
+    seconds = spec.integer("terminationGracePeriodSeconds", 0, 2**63 - 1)
+    return None if seconds is None else bounded(seconds)
+
+
+def not_modelled(
+    spec: View, annotations: dict[str, str], requests: dict[str, int], *, namespaces_told: bool
+) -> tuple[Feature, ...]:
+    """Name what a pod asks for that is not modelled, or that the input does not tell."""
+    asks: dict[Feature, bool] = {
+        "claims": any(
+            "persistentVolumeClaim" in volume or "ephemeral" in volume
+            for volume in spec.list("volumes")
+        ),
+        "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory"))
+        or asks_for_part(requests),
+        "namespaces": not namespaces_told,
+        "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,
+    }
+    return tuple(name for name, asked in asks.items() if asked)

@@ -1,0 +1,127 @@
+"""Queues with quota: Kueue's ClusterQueues, Volcano's and KAI's Queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from kantopt.formats.kubernetes.kueue.queues import KueueQueues
+from kantopt.formats.kubernetes.queue_trees import Placed, with_parents
+from kantopt.formats.kubernetes.runtime import queue_runtime
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Queue, QueueResource
+
+_KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
+"""Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs."""
+
+_MOST_WEIGHT = 10**6
+
+
+class Queues:
+    """Queues of the cluster and the way to them from what pods name."""
+
+    def __init__(self, objects: Objects, kueue: KueueQueues, notes: Notes) -> None:
+        self._notes = notes
+        self._local = kueue.local
+        found: dict[str, Queue] = {}
+        others = (
+            queue
+            for group, read in (("scheduling.volcano.sh", _volcano), ("scheduling.run.ai", _kai))
+            for queue in with_parents(
+                [read(view, notes) for view in objects.of(group, "Queue")], notes
+            )
+        )
+        for queue in (*kueue.queues, *others):
+            if found.setdefault(queue.name, queue) is not queue:
+                notes.add("queues of a name that another queue has are left out", queue.name)
+        self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
+        self._names = set(found)
+        self.with_quota = frozenset(
+            view.at("metadata").name()
+            for view in objects.of("scheduling.run.ai", "Queue")
+            for key in _KAI_UNITS
+            if (quota := _number(view.at("spec", "resources", key), "quota")) is not None
+            and quota >= 0
+        )
+        """Queues of KAI's that say what jobs which are not preemptible may have of a resource."""
+
+    def find(self, namespace: str, local: str, other: str) -> str:
+        """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""
+        name = self._local.get((namespace, local), local) or other
+        if name and self._names and name not in self._names:
+            text = "queues that jobs name and that are not in the input set no quota"
+            self._notes.add(text, name)
+            return ""
+        return name
+
+
+def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Queue]:
+    """Give KAI's queues the time of grace of the nearest queue above that has one."""
+    specs = {view.at("metadata").name(): view.at("spec") for view in views}
+    for name, queue in found.items():
+        above, seen = name, set[str]()
+        grace = None
+        while grace is None and above in specs and above not in seen:
+            seen.add(above)
+            grace = queue_runtime(specs[above])
+            above = specs[above].text("parentQueue")
+        yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
+
+
+def _volcano(view: View, notes: Notes) -> Placed:
+    name, spec = view.at("metadata").name(), view.at("spec")
+    if "deserved" in spec:
+        notes.add("queues' deserved shares are left out, limits kept", name)
+    if view.at("status").text("state") in ("Closed", "Closing"):
+        notes.add("queues that are stopped take jobs all the same here", name)
+    weight = spec.integer("weight", least=1, most=_MOST_WEIGHT)
+    queue = Queue(
+        name=name or "?",
+        weight=1 if weight is None else weight,
+        resources=tuple(
+            QueueResource(name=resource, nominal_quota=from_base(resource, amount))
+            for resource, amount in sorted(spec.amounts("capability", up=False).items())
+        ),
+    )
+    guarantee = spec.at("guarantee").amounts("resource", up=False)
+    return Placed(queue, spec.text("parent"), guarantee)
+
+
+def _kai(view: View, notes: Notes) -> Placed:
+    name, spec = view.at("metadata").name(), view.at("spec")
+    quotas, weight = [], None
+    for key, (resource, scale) in sorted(_KAI_UNITS.items()):
+        limits = spec.at("resources", key)
+        limit = _number(limits, "limit")
+        if limit is not None and limit >= 0:
+            amount = int(limit * scale)
+            quotas.append(QueueResource(name=resource, nominal_quota=from_base(resource, amount)))
+        if (_number(limits, "quota") or 0) > 0:
+            notes.add("queues' deserved shares (quota) are left out, limits kept", name)
+        if key == "gpu":
+            weight = _number(limits, "overQuotaWeight")
+    if weight is not None and not 0 <= weight <= _MOST_WEIGHT:
+        spec.at("resources", "gpu").problem("overQuotaWeight", f"a number up to {_MOST_WEIGHT}")
+        weight = None
+    return Placed(
+        Queue(
+            name=name or "?",
+            weight=1 if weight is None else from_base("cpu", int(weight * 1000)),
+            resources=tuple(quotas),
+        ),
+        spec.text("parentQueue"),
+    )
+
+
+def _number(view: View, key: str) -> Fraction | None:
+    """Read a number that may be written as a float, exactly."""
+    value: Any = view.raw.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 10**12:
+        view.problem(key, "a number, or -1 for no limit")
+        return None
+    return Fraction(str(value))

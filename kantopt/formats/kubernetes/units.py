@@ -1,0 +1,85 @@
+"""Units: pods that go together, whoever schedules them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+
+_LWS = "leaderworkerset.sigs.k8s.io"
+_TRAINING = re.compile(r"(PyTorch|MPI|TF|XGBoost|Paddle|JAX)Job")
+
+
+class Units:
+    """Tells which unit a pod belongs to.
+
+    A LeaderWorkerSet makes all pods of a group anew when one of them goes, unless its restart
+    policy is ``None``; a training job whose pods are never restarted ends with any of them. What
+    a Job of Volcano's does its policies say.
+    """
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._apart = {
+            name
+            for name, view in objects.by_name(_LEADERS, "LeaderWorkerSet").items()
+            if view.at("spec", "leaderWorkerTemplate").text("restartPolicy") == "None"
+        }
+        self._volcano = objects.by_name("batch.volcano.sh", "Job")
+        self._notes = notes
+
+    def into(self, pod: Pod) -> Pod:
+        """Return a pod that knows its unit."""
+        name = pod.labels.get(f"{_LWS}/name", "")
+        if name and (pod.namespace, name) not in self._apart:
+            return replace(pod, unit=f"{name}-{pod.labels.get(f'{_LWS}/group-index', '0')}")
+        if _TRAINING.fullmatch(pod.owner_kind) and pod.restarts == "Never":
+            return replace(pod, unit=pod.owner_name, ends_others=True, ends_job=True)
+        called = pod.labels.get("volcano.sh/job-name", "")
+        job = self._volcano.get((pod.namespace, called))
+        if called and job is None and pod.node:
+            text = "Jobs of Volcano's that are not in the input bear the loss of any of their pods"
+            self._notes.add(text, f"{pod.namespace}/{called}")
+        if job is None:
+            return pod
+        action = _on_eviction(job, pod.annotations.get("volcano.sh/task-spec", ""))
+        if action in _OF_ALL or action in _OF_SOME:
+            ends = action in _OF_ALL and (action != "RestartJob" or _last_try(job))
+            some = action in _OF_SOME
+            return replace(pod, unit=called, ends_others=ends or some, ends_job=ends)
+        return pod
+
+
+def _on_eviction(job: View, role: str) -> str:
+    """Return what Volcano does with a Job of which a pod is evicted: a task's policies come first.
+
+    A pod that is deleted while it runs is evicted for it, whoever did so.
+    """
+    spec = job.at("spec")
+    own = next((task for task in spec.list("tasks") if task.text("name", "default") == role), None)
+    for rule in (*(() if own is None else own.list("policies")), *spec.list("policies")):
+        events = rule.raw.get("events")
+        if not {"PodEvicted", "*"}.isdisjoint(
+            (rule.text("event"), *(events if isinstance(events, list) else ()))
+        ):
+            action = rule.text("action")
+            alone = own is not None and own.integer("replicas", 0) == 1
+            return "" if alone and action in _OF_SOME else action
+    return ""
+
+
+def _last_try(job: View) -> bool:
+    """Whether a Job that is made anew once more fails instead."""
+    tries = job.at("spec").integer("maxRetry", 0) or 3
+    return (job.at("status").integer("retryCount", 0) or 0) + 1 >= tries
+
+
+_OF_ALL = ("RestartJob", "AbortJob", "TerminateJob", "CompleteJob")
+_OF_SOME = ("RestartTask", "RestartPartition")
+"""Actions that take all pods of a Job along, and those that take some."""
+
+
+_LEADERS = "leaderworkerset.x-k8s.io"
+"""API group of what makes the pods; their labels have a prefix of their own."""

@@ -1,0 +1,162 @@
+"""Jobs that a batch system has made no pods for yet: Kueue's Workloads, Volcano's Jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, gang_of
+from kantopt.formats.kubernetes.jobs import Member
+from kantopt.formats.kubernetes.kueue.workloads import (
+    BETWEEN,
+    JobPods,
+    admitted,
+    has_finished,
+    into_domains,
+    may_run_unseen,
+    owners_of,
+)
+from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod, read_pod
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+
+VOLCANO_JOBS = "batch.volcano.sh"
+"""API group of Volcano's Jobs."""
+
+
+def unstarted(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Yield what jobs without pods ask for, by their templates.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    pods
+        The pods that exist; whose job has any waits by them.
+    namespaces
+        What a namespace selector may select.
+    notes
+        Takes what is left out.
+    """
+    yield from _workloads(objects, pods, namespaces, notes)
+    yield from _volcano(objects, pods, namespaces, notes)
+
+
+def _workloads(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Kueue's Workloads that wait for admission, suspended jobs, or have none of their pods yet."""
+    workloads = [*objects.of(Dialect.KUEUE, "Workload")]
+    if not workloads:
+        return
+    # Pods that terminate are of a Workload that waits again, but hold what it was admitted for.
+    staying = [pod for pod in pods if not pod.terminating]
+    groups = {(ref.namespace, ref.name) for ref in map(gang_of, staying) if ref is not None}
+    owners = {uid for pod in staying for uid in (pod.owner_uid, pod.ref.uid) if uid}
+    going = (gang_of(pod) for pod in pods if pod.terminating)
+    leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
+    between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
+    job_pods = JobPods(objects)
+    for view in workloads:
+        metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
+        namespace, name = view.key
+        uids = {*owners_of(view)}
+        has_pods = (namespace, name) in groups or not owners.isdisjoint(
+            {*uids, metadata.text("uid")} - {""}
+        )
+        stopped = spec.raw.get("active") is False
+        given = admitted(view) if "admission" in status else {}
+        lacking = job_pods.lacking(view, given) if has_pods and not stopped else 0
+        if has_finished(view) or (has_pods and not lacking):
+            continue
+        if given and not has_pods and (namespace, name) in leaving:
+            continue
+        if given and not has_pods and may_run_unseen(view, between):
+            text = "Workloads that hold quota and whose pods are not found here: it counts as free"
+            notes.add(text, f"{namespace}/{name}")
+            continue
+        if stopped:
+            notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
+            continue
+        queue = spec.text("queueName")
+        references = metadata.list("ownerReferences")
+        owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
+        labels = {QUEUE_NAME: queue} if queue else {}
+        if given:
+            text = "Workloads that hold their quota and have none of their pods yet"
+            if has_pods:
+                text = "Workloads that hold the quota of pods that are not there, or not again yet"
+            notes.add(f"{text}: these are planned for", f"{namespace}/{name}")
+        for item in spec.list("podSets"):
+            ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
+            if has_pods:  # those that are there bear it, and what not all do is left out
+                labels = {**labels, PODSET: ref.role}
+            own = given.get(ref.role)
+            count = item.integer("count", 0) if own is None else lacking or own.count
+            for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
+                flavors = () if own is None else own.flavors
+                pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
+                pod = replace(pod, kueue_workload=name) if has_pods else pod
+                if given:
+                    pod = into_domains(pod, view, ref.role)
+                yield replace(made, pod=pod)
+
+
+def _volcano(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Volcano's Jobs whose PodGroup is not let into its queue yet."""
+    started = {
+        (pod.namespace, pod.labels.get("volcano.sh/job-name", ""))
+        for pod in pods
+        if not pod.terminating
+    }
+    groups = objects.by_name(Dialect.VOLCANO, "PodGroup")
+    for view in objects.of(VOLCANO_JOBS, "Job"):
+        metadata, spec = view.at("metadata"), view.at("spec")
+        namespace, name = view.key
+        phase = view.at("status", "state").text("phase")
+        if (namespace, name) in started or phase not in ("", "Pending", "Restarting"):
+            continue
+        uid = metadata.text("uid")
+        owner = uid, name
+        called = (f"{name}-{uid}", name)
+        group = next((each for each in called if (namespace, each) in groups), name)
+        for task in spec.list("tasks"):
+            ref = GangRef(Dialect.VOLCANO, namespace, group, task.text("name", "default"))
+            count = task.integer("replicas", 0)
+            yield from _member(view, task, ref, name, count, {}, owner, namespaces, notes)
+
+
+def _member(
+    job: View,
+    role: View,
+    ref: GangRef,
+    name: str,
+    count: int | None,
+    labels: dict[str, str],
+    owner: tuple[str, str],
+    namespaces: Namespaces,
+    notes: Notes,
+) -> Iterator[Member]:
+    """Yield the pods of one role, if there are any and they are bound to no node by name."""
+    template = role.at("template")
+    inner = template.at("metadata")
+    # The template has no name of its own; its place in the file stays that of it.
+    metadata = {
+        "name": f"{name}-{ref.role}"[:253],
+        "namespace": ref.namespace,
+        "labels": {**inner.words("labels"), **labels},
+        "annotations": inner.words("annotations"),
+        "creationTimestamp": job.at("metadata").time("creationTimestamp"),
+    }
+    pod = read_pod(template.replaced(metadata=metadata), namespaces, notes)
+    number = bounded(count or 0)
+    if number and not pod.node:
+        uid, called = owner
+        waiting = replace(pod, stays=(), pinned="", owner_uid=uid, owner_name=called)
+        yield Member(waiting, ref, number, exists=False)

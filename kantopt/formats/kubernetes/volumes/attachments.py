@@ -1,0 +1,142 @@
+"""Volumes that nodes can attach at a time: an amount of a resource per CSI driver."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kantopt.formats.kubernetes.volumes.stock import Stock
+from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used, class_of
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import Key, View
+
+VOLUMES = "attachable-volumes-csi-"
+"""Begins the names of the resources that stand for volumes."""
+_Volume = tuple[str, str]
+"""A driver and what it calls the volume."""
+_MIGRATED = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "azureDisk": "disk.csi.azure.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "vsphereVolume": "csi.vsphere.vmware.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+"""CSI drivers that took over the volumes of the old plugins, by source and provisioner."""
+
+_INLINE = {
+    "awsElasticBlockStore": "volumeID",
+    "gcePersistentDisk": "pdName",
+    "azureDisk": "diskName",
+    "cinder": "volumeID",
+    "vsphereVolume": "volumePath",
+}
+"""What tells volumes without a claim apart."""
+
+
+def driver_of(provisioner: str) -> str:
+    """Name the CSI driver that makes the volumes of a provisioner."""
+    return _MIGRATED.get(provisioner, provisioner)
+
+
+def resource_of(driver: str) -> str:
+    """Name the resource that a node's room for volumes of a driver is."""
+    return VOLUMES + driver
+
+
+def attachable(objects: Objects, notes: Notes) -> Stock:
+    """Return what pods ask of drivers that cannot attach all volumes to one node, and nodes offer.
+
+    Each pod asks for its distinct volumes. One that several pods use is asked for by each of
+    them, though a node attaches it once: stricter than kube-scheduler, never weaker. A volume
+    that is attached to a node where no pod uses it takes its room until it is detached. A node
+    of which nothing is said can attach all that there are.
+    """
+    stock = Stock()
+    room = {
+        (driver.text("name"), node.at("metadata").text("name")): count
+        for node in objects.of("storage.k8s.io", "CSINode")
+        for driver in node.at("spec").list("drivers")
+        if (count := driver.at("allocatable").integer("count", 0)) is not None
+    }
+    if not room:
+        return stock
+    limited = {driver for driver, _ in room}
+    volumes = _Drivers(objects)
+    users: Counter[_Volume] = Counter()
+    there: set[tuple[str, _Volume]] = set()
+    asks: dict[Key, Counter[str]] = {}
+    for pod in objects.pods():
+        found = {item for item in volumes.of(pod) if item[0] in limited}
+        users.update(found)
+        there |= {(pod.at("spec").text("nodeName"), item) for item in found}
+        asks[pod.key] = Counter(driver for driver, _ in found)
+    for item in objects.of("storage.k8s.io", "VolumeAttachment"):
+        spec = item.at("spec")
+        name, node = spec.at("source").text("persistentVolumeName"), spec.text("nodeName")
+        volume = volumes.named(name)
+        if volume is not None and (node, volume) not in there:
+            there.add((node, volume))
+            if (volume[0], node) in room:
+                room[volume[0], node] -= 1
+    totals = sum(asks.values(), Counter[str]())
+    scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
+    for driver in scarce:
+        stock.everywhere[resource_of(driver)] = totals[driver]
+    for (driver, node), count in room.items():
+        if driver in scarce:
+            offers = stock.offers.setdefault(node, Counter())
+            offers[resource_of(driver)] = min(totals[driver], count)
+    for key, wanted in asks.items():
+        stock.asks[key] = Counter({resource_of(d): n for d, n in wanted.items() if d in scarce})
+    for volume, count in sorted(users.items()):
+        if count > 1 and volume[0] in scarce:
+            text = "volumes that count once for each of their pods against attach limits"
+            notes.add(text, volume[1])
+    return stock
+
+
+class _Drivers:
+    """Which driver attaches a volume, and how the volume is told from others."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._claims = objects.by_name("", "PersistentVolumeClaim")
+        self._volumes = objects.named("", "PersistentVolume")
+        self._classes = objects.named("storage.k8s.io", "StorageClass")
+
+    def of(self, pod: View) -> set[_Volume]:
+        """Return the distinct volumes of a pod."""
+        found = set()
+        for name in claims_used(pod):
+            claim = self._claims.get((pod.key[0], name))
+            if claim is not None and (volume := self._of_claim(claim)) is not None:
+                found.add(volume)
+        for item in pod.at("spec").list("volumes"):
+            found |= {
+                (_MIGRATED[kind], f"{kind} {item.at(kind).text(field)}")
+                for kind, field in _INLINE.items()
+                if kind in item
+            }
+        return found
+
+    def named(self, name: str) -> _Volume | None:
+        """Return what a persistent volume is to its driver."""
+        if name not in self._volumes:
+            return None
+        spec = self._volumes[name].at("spec")
+        if "csi" in spec:
+            return spec.at("csi").text("driver"), spec.at("csi").text("volumeHandle", name)
+        return next(((_MIGRATED[kind], name) for kind in _MIGRATED if kind in spec), None)
+
+    def _of_claim(self, claim: View) -> _Volume | None:
+        name = claim.at("spec").text("volumeName")
+        if name in self._volumes:
+            return self.named(name)
+        found = self._classes.get(class_of(claim))
+        provisioner = "" if found is None else found.text("provisioner")
+        if not provisioner:
+            return None
+        return driver_of(provisioner), f"claim {'/'.join(claim.key)}"

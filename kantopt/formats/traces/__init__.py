@@ -1,0 +1,1 @@
+"""Records of jobs over time, as clusters publish them."""

@@ -1,0 +1,166 @@
+"""What another scheduler did between two dumps, judged by the state that came of it.
+
+No order of its actions is known, and none is asked for: a pod that came to a node must be allowed
+there beside all that is there since, by the terms of either dump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kantopt.planning.certificates.between import Between, Reading
+from kantopt.planning.question import Question
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.base import LabelSelector
+from kantopt.schema.jobs import Job, PodSet, TopologySpreadConstraint
+from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.selection import selector_matches
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.verify.rules.spread import check_spread
+from kantopt.verify.step import Step, Violation
+
+if TYPE_CHECKING:
+    from kantopt.formats.pair import Counted
+
+WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
+"""Rules that ask whether all have room: pods that no scheduler chose a node for count as well."""
+
+
+def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], list[str]]:
+    """Return what is wrong with the later dump by what came since, and what cannot be said.
+
+    A fault counts if it is one by the nodes and queues of the first dump and by those of the later.
+    Gangs are not asked about: who took a pod from one, or when the rest comes, dumps do not tell.
+    """
+    before, after = between.terms
+    faults = dict(_faults(between.facts, before, model))
+    if before != after:
+        others = dict(_faults(between.facts, after, model))
+        faults = {subject: fault for subject, fault in others.items() if subject in faults}
+    kept, unsaid = [], []
+    for fault in faults.values():
+        if _may_have_been_kept(between, fault):
+            unsaid.append(f"not judged, since what it counts has changed or is leaving: {fault}")
+        else:
+            kept.append(fault)
+    return kept, unsaid
+
+
+def without_wishes(model: Model) -> Model:
+    """Return a model that does not ask for what pods would rather have.
+
+    Each scheduler weighs that in its own way, and by what was there at its time.
+    """
+    kept = tuple(o for o in model.objectives or () if o.name != Metric.PREFERENCES.value)
+    return model.model_copy(update={"objectives": kept})
+
+
+def _faults(
+    reading: Reading, terms: ClusterSnapshot, model: Model
+) -> Iterator[tuple[tuple[str, str], Violation]]:
+    instance = _lenient(reading.question, terms).instance(model)
+    after = reading.placement(instance)
+    chosen = Step(instance, instance.current, after)
+    everyone = Step(instance, reading.came(instance), after)
+    for rule in STATE_RULES:
+        if rule is Rule.GANG or not instance.on(rule):
+            continue
+        found = (
+            check_spread(chosen, one_by_one=True)
+            if rule is Rule.SPREAD
+            else CHECKS[rule](everyone if rule in WHOEVER_CAME_LAST else chosen)
+        )
+        for fault in found:
+            yield (fault.rule, fault.subject), fault
+
+
+def _lenient(question: Question, terms: ClusterSnapshot) -> Question:
+    """Return the question with some terms, and pods going where they are tolerated for seconds.
+
+    A plan of ours sends nobody there, to be evicted again. kube-scheduler does.
+    """
+
+    def tolerant(podset: PodSet) -> PodSet:
+        lasting = (t.model_copy(update={"toleration_seconds": None}) for t in podset.tolerations)
+        return podset.model_copy(update={"tolerations": tuple(lasting)})
+
+    def tolerated(jobs: Iterable[Job]) -> tuple[Job, ...]:
+        return tuple(
+            job.model_copy(update={"pod_sets": tuple(map(tolerant, job.pod_sets))}) for job in jobs
+        )
+
+    snapshot = terms.model_copy(update={"jobs": tolerated(terms.jobs)})
+    return replace(question, snapshot=snapshot, pending=tolerated(question.pending))
+
+
+def _may_have_been_kept(between: Between, fault: Violation) -> bool:
+    """Whether what has changed since may have been what kept a rule.
+
+    Pods that it counts have left, others count since that did not, domains have come or gone.
+    """
+    pair = between.facts.pair
+    counted = (*pair.vanished, *pair.relabelled)
+    for job in between.facts.question.jobs:
+        name = f"job {job.full_name}"
+        if fault.subject != name and not fault.subject.startswith(f"{name} "):
+            continue
+        if fault.rule == Rule.ANTI_AFFINITY:
+            selectors = [t.label_selector for s in job.pod_sets for t in s.pod_anti_affinity]
+            return any(_matches(selectors, each) for each in pair.relabelled)
+        if fault.rule == Rule.AFFINITY and any(map(_asks_for_its_like, job.pod_sets)):
+            return True  # in which order they came decides who was the first
+        if fault.rule in (Rule.AFFINITY, Rule.SLICES):
+            return bool(counted)
+        if fault.rule == Rule.SPREAD:
+            constraints = [c for s in job.pod_sets for c in s.topology_spread_constraints]
+            selectors = [c.label_selector for c in constraints if c.label_selector is not None]
+            own = (each for each in counted if each.namespace == job.namespace)
+            return any(_matches(selectors, each) for each in own) or any(
+                _emptier(between, constraint) for constraint in constraints
+            )
+    return False
+
+
+def _emptier(between: Between, constraint: TopologySpreadConstraint) -> bool:
+    """Whether domains came, or too few are left, since when the emptiest has fewer pods."""
+    before, after = (
+        {node.labels.get(constraint.topology_key) for node in question.snapshot.nodes} - {None}
+        for question in (between.first, between.facts.question)
+    )
+    return bool(after - before) or (before != after and len(after) < constraint.min_domains)
+
+
+def _matches(selectors: Iterable[LabelSelector], pod: Counted) -> bool:
+    return any(selector_matches(selector, each) for selector in selectors for each in pod.borne)
+
+
+def with_victims_back(instance: Instance, after: Placement) -> Placement:
+    """Return a placement with those of the evicted pods put back that fit where they were."""
+    step = Step(instance, instance.current, after)
+    rules = [rule for rule in STATE_RULES if rule is not Rule.GANG]
+    wrong = len(check(instance, after, rules))
+    for s, podset in enumerate(instance.podsets):
+        if not (podset.running and step.evicted(s)):
+            continue
+        for spot in sorted(step.departures[s]):
+            for _ in range(step.departures[s][spot]):
+                fuller = {**after.podsets[s], spot: after.podsets[s].get(spot, 0) + 1}
+                back = after.replace({s: fuller})
+                if (
+                    sum(fuller.values()) <= podset.count
+                    and len(check(instance, back, rules)) <= wrong
+                ):
+                    after = back
+    return after
+
+
+def _asks_for_its_like(podset: PodSet) -> bool:
+    """Whether pods must be near such as they are themselves."""
+    selectors = [term.label_selector for term in podset.pod_affinity]
+    return bool(selectors) and all(
+        selector is not None and selector_matches(selector, podset.labels) for selector in selectors
+    )

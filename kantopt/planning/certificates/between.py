@@ -1,0 +1,390 @@
+"""Two dumps of a cluster as a question: what stood open to a scheduler, and what it chose."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.planning.certificates.preempted import raised
+from kantopt.planning.later.snapshot import Since, since
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.spared import without_victims
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, Role
+from kantopt.problem.not_modelled import is_left_alone
+from kantopt.problem.placement import Placement
+from kantopt.schema.eligibility import CORDONED, LEAVING
+from kantopt.schema.jobs import PodRef, PodSet
+from kantopt.schema.model import Model
+from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
+from kantopt.schema.raw import RawDocument, is_foreign, is_kubernetes, is_slurm
+from kantopt.schema.snapshot import ClusterSnapshot, Node
+
+if TYPE_CHECKING:
+    from kantopt.formats.pair import Key, Pair, TwoDumps
+    from kantopt.schema.answers.history import History
+
+AGAIN = 3
+"""Times to take more pods for given where they are, if the import leaves them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The pods of two dumps as a question, and where they are in the later one."""
+
+    question: Question
+    pair: Pair
+
+    def roles(self, instance: Instance) -> Iterator[tuple[Job, Role, PodSet]]:
+        """Yield the roles of an instance beside their documents."""
+        for job, document in zip(instance.jobs, self.question.documents(instance), strict=True):
+            podsets = {podset.name: podset for podset in document.pod_sets}
+            yield from ((job, role, podsets[role.name]) for role in job.roles)
+
+    def placement(self, instance: Instance) -> Placement:
+        """Return where the pods are in the later dump."""
+        return self._found(instance)[0]
+
+    def came(self, instance: Instance) -> Placement:
+        """Return where they were, without those that came since and nobody chose a node for.
+
+        But with static ones: a node starts them by itself, whether there is room or not.
+        """
+        podsets: list[dict[Spot, int]] = [dict(spots) for spots in instance.current.podsets]
+        for job, role, podset in self.roles(instance):
+            if "static" in podset.stays:
+                continue
+            for place in podset.assignments:
+                spot = Spot(instance.node_index[place.node], tuple(sorted(place.devices)))
+                new = sum(_key(job.namespace, pod) in self.pair.given for pod in place.pods)
+                if new and role.running is not None:
+                    podsets[role.running][spot] -= new
+        return Placement(tuple({x: k for x, k in spots.items() if k} for spots in podsets))
+
+    def missing(self, instance: Instance) -> frozenset[Key]:
+        """Return pods with a node in the later dump that the question cannot say so of."""
+        return self._found(instance)[1]
+
+    def _found(self, instance: Instance) -> tuple[Placement, frozenset[Key]]:
+        places = self.pair.places
+        podsets: list[dict[Spot, int]] = [{} for _ in instance.podsets]
+        lost = {key for key, node in places.items() if node is not None}
+        for job, role, podset in self.roles(instance):
+            found: Counter[Spot] = Counter()
+            for place in podset.assignments:
+                for pod in place.pods:
+                    key = _key(job.namespace, pod)
+                    node = places.get(key, place.node)
+                    lost.discard(key)
+                    if node is not None:
+                        found[_spot(instance, node, place.devices)] += 1
+            if role.running is not None:
+                podsets[role.running] = dict(found)
+            pending = role.pending
+            chosen: Counter[Spot] = Counter()
+            for pod in podset.pods:
+                key = _key(job.namespace, pod)
+                node = places.get(key)
+                # Which devices a pod has there is not known, and of some jobs only what runs
+                # is looked at.
+                if node is not None and pending is not None and not podset.devices:
+                    lost.discard(key)
+                    chosen[_spot(instance, node, ())] += 1
+            if pending is not None:
+                podsets[pending] = dict(chosen)
+        both = zip(instance.current.podsets, podsets, strict=True)
+        return Placement(tuple(old if old == new else new for old, new in both)), frozenset(lost)
+
+    def left_alone(self, instance: Instance) -> frozenset[Key]:
+        """Return victims that ask for what is not modelled: why they had to go cannot be told."""
+        assumed = instance.model.assume
+        return frozenset(
+            key
+            for job, _, podset in self.roles(instance)
+            if is_left_alone(podset, assumed)
+            for place in podset.assignments
+            for key in (_key(job.namespace, pod) for pod in place.pods)
+            if self.pair.places.get(key, place.node) != place.node
+        )
+
+    def kept_out(self, instance: Instance) -> frozenset[Key]:
+        """Return pods that came to nodes which the question, careful as it is, keeps closed."""
+        found = set()
+        for job, role, podset in self.roles(instance):
+            if role.pending is None:
+                continue
+            allowed = instance.podsets[role.pending].allowed
+            for pod in podset.pods:
+                key = _key(job.namespace, pod)
+                node = self.pair.places.get(key)
+                if node is not None and instance.node_index[node] not in allowed:
+                    found.add(key)
+        return frozenset(found)
+
+
+def _spot(instance: Instance, node: str, devices: Sequence[int]) -> Spot:
+    return Spot(instance.node_index[node], tuple(sorted(devices)))
+
+
+def _key(namespace: str, pod: PodRef) -> Key:
+    return namespace, pod.name, pod.uid
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Two dumps: what is there since, what has been decided, and the terms of both moments."""
+
+    first: Question
+    facts: Reading
+    """What is there: by this the scheduler's choices are judged."""
+    decided: Reading
+    """What is decided: by this better plans are looked for. Nodes are as closed and as small as in
+    either dump."""
+    terms: tuple[ClusterSnapshot, ClusterSnapshot]
+    """The facts with nodes and queues of either dump: what either allows was allowed."""
+
+    @property
+    def question(self) -> Question:
+        """The question that better plans answer."""
+        return self.decided.question
+
+    @property
+    def history(self) -> History:
+        """What changed."""
+        return self.decided.pair.history
+
+
+def between(
+    first: Question,
+    later: Question,
+    raws: Sequence[RawDocument],
+    later_raws: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+) -> Between:
+    """Put two dumps together.
+
+    Parameters
+    ----------
+    first, later
+        What was read of each by itself; of the later one no pods.
+    raws, later_raws
+        Their documents, Kubernetes objects or what Slurm prints among both.
+    how
+        How these are read.
+    model
+        The model to judge by.
+
+    Raises
+    ------
+    UsageError, BadDataError
+        If both together cannot be read.
+    """
+    dumps = _dumps(raws, later_raws)
+    facts = _reading(dumps, raws, how, model, settled=False)
+    decided = facts
+    if dumps.settled_differs:
+        decided = _reading(dumps, raws, how, model, settled=True)
+    decided = _careful(decided, first, later, model)
+    shut = decided.kept_out(decided.question.instance(model))
+    if shut:
+        again = _reading(dumps, raws, how, model, settled=True, given=shut)
+        decided = _careful(again, first, later, model)
+    own = facts.question.snapshot
+    before, after = (_terms(own, of.snapshot, dumps) for of in (first, later))
+    return Between(first, facts, decided, (before, after))
+
+
+def became_of(
+    question: Question,
+    raws: Sequence[RawDocument],
+    after: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+) -> Question | Between | Since:
+    """Read what became of a question: of two dumps all that they tell, else a later snapshot.
+
+    Parameters
+    ----------
+    question, raws
+        The question, and the documents it was made of.
+    after
+        Documents of the later snapshot.
+    how, model
+        As for :func:`between`.
+    """
+    if question.imported and any(is_foreign(raw.data) for raw in after):
+        # Its pods are read with those of the first.
+        bare = replace(how, pending=())
+        later = question_of([_without_pods(raw) for raw in after], bare)
+        return between(question, later, raws, after, how, model)
+    return since(question, question_of(after, how))
+
+
+def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDumps:
+    """Compare two dumps of the same system.
+
+    Raises
+    ------
+    BadDataError
+        If they are of different ones.
+    """
+    systems = [
+        {is_slurm(raw.data) for raw in given if is_foreign(raw.data)} for given in (raws, later)
+    ]
+    if systems[0] != systems[1]:
+        label = next(raw.label for raw in later if is_foreign(raw.data))
+        found, expected = ("Slurm", "Kubernetes") if True in systems[1] else ("Kubernetes", "Slurm")
+        text = f"a later dump of {expected}, as the first is"
+        raise BadDataError([Problem(label, "", f"a dump of {found}", text)])
+    if True in systems[0]:
+        from kantopt.formats.slurm.pairing import SlurmDumps
+
+        return SlurmDumps(raws, later)
+    from kantopt.formats.kubernetes.history.pairing import KubernetesDumps
+    from kantopt.formats.objects import flatten
+
+    objects, later_objects = (
+        [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
+        for given in (raws, later)
+    )
+    dumps = KubernetesDumps(objects, later_objects)
+    if why := dumps.earlier():
+        label = next(raw.label for raw in later if is_kubernetes(raw.data))
+        raise BadDataError([Problem(label, "", f"an earlier dump: {why}", "the later of the two")])
+    return dumps
+
+
+def _is_pod(item: object) -> bool:
+    return isinstance(item, dict) and item.get("kind") == "Pod"
+
+
+def _without_pods(raw: RawDocument) -> RawDocument:
+    from kantopt.formats.objects import flatten
+
+    if not is_kubernetes(raw.data):
+        return raw
+    items = [item for item in flatten(raw.data) if not _is_pod(item)]
+    return replace(raw, data={"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _reading(
+    dumps: TwoDumps,
+    raws: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+    *,
+    settled: bool,
+    given: frozenset[Key] = frozenset(),
+) -> Reading:
+    """Import two dumps as one; pods that the import leaves out are given where they are."""
+    native = [raw for raw in raws if not is_foreign(raw.data)]
+    file = next(raw.file for raw in raws if is_foreign(raw.data))
+    for _ in range(AGAIN):
+        pair = dumps.pair(given, settled=settled)
+        question = question_of([*native, RawDocument(file, 0, pair.data)], how)
+        # Who was evicted was so, whomever Kueue would have chosen: priorities alone judge it.
+        question = replace(question, snapshot=without_victims(question.snapshot))
+        reading = Reading(question, pair)
+        instance = question.instance(model)
+        missing = reading.missing(instance) | reading.left_alone(instance)
+        if missing <= given:
+            break
+        given |= missing
+    return reading
+
+
+def _careful(reading: Reading, first: Question, later: Question, model: Model) -> Reading:
+    """Close nodes that either dump has closed, and take budgets as they were."""
+    question = reading.question
+    known = _careful_nodes(first.snapshot, later.snapshot)
+    budgets = question.snapshot.pod_disruption_budgets
+    snapshot = question.snapshot.model_copy(
+        update={
+            "nodes": tuple(
+                _counted(known.get(node.name, node), node) for node in question.snapshot.nodes
+            ),
+            "pod_disruption_budgets": raised(budgets, first, reading.pair.history, model),
+        }
+    )
+    return replace(reading, question=replace(question, snapshot=snapshot))
+
+
+def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, Node]:
+    """Nodes of the later dump, each as closed and as small as in either."""
+    known = {(node.name, node.uid): node for node in first.nodes}
+    nodes = {}
+    for node in later.nodes:
+        was = known.get((node.name, node.uid), node)
+        taints = (*node.taints, *(taint for taint in was.taints if taint not in node.taints))
+        offered = {
+            name: least
+            if to_base(name, least, up=False) <= to_base(name, amount, up=False)
+            else amount
+            for name, amount in node.allocatable.items()
+            for least in (was.allocatable.get(name, amount),)
+        }
+        nodes[node.name] = node.model_copy(
+            update={
+                "unschedulable": node.unschedulable or was.unschedulable,
+                "ready": node.ready and was.ready,
+                "taints": taints,
+                "allocatable": offered,
+            }
+        )
+    return nodes
+
+
+def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> ClusterSnapshot:
+    """A snapshot with the nodes and queues of another, as far as that has them.
+
+    What nobody is to use now may have been fit for use when pods came, where that does not know it.
+    """
+    ready = {"ready": True} if dumps.taints_alone else {}
+    nodes = {(node.name, node.uid): node for node in of.nodes}
+    queues = {queue.name: queue for queue in of.queues}
+    return own.model_copy(
+        update={
+            "nodes": tuple(
+                _counted(
+                    _without(nodes.get((node.name, node.uid)) or _opened(node), dumps.passing), node
+                ).model_copy(update=ready)
+                for node in own.nodes
+            ),
+            "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
+        }
+    )
+
+
+def _without(node: Node, passing: Collection[tuple[str, str, str]]) -> Node:
+    """A node without the taints that were not there all the time, nor a cordon that was not."""
+    taints = tuple(t for t in node.taints if (node.name, t.key, t.effect) not in passing)
+    cordoned = node.unschedulable and (node.name, CORDONED, "NoSchedule") not in passing
+    return node.model_copy(update={"taints": taints, "unschedulable": cordoned})
+
+
+def _opened(node: Node) -> Node:
+    """A node as it is in use, neither on its way out nor in trouble."""
+    taints = tuple(taint for taint in node.taints if taint.key not in LEAVING)
+    return node.model_copy(update={"unschedulable": False, "taints": taints})
+
+
+def _counted(node: Node, own: Node) -> Node:
+    """A node of another snapshot with what the import counts by the pods that it reads.
+
+    Which of these resources there are, and what they are called, depends on all pods at once, so
+    neither dump by itself tells what those of both ask for.
+    """
+    from kantopt.formats.kubernetes.volumes.attachments import VOLUMES
+    from kantopt.formats.slurm.names import SHARED
+
+    def plain(name: str) -> bool:
+        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, *SHARED))
+
+    known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
+    told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}
+    return node.model_copy(update={"allocatable": known | told})

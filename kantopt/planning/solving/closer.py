@@ -1,0 +1,159 @@
+"""Plans gone on from in the planner's process: refined, completed, their gangs closer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kantopt import shares
+from kantopt.clock import Deadline
+from kantopt.planning.solving.solver_process import SolverProcess
+from kantopt.planning.solving.touches import come_nearer
+from kantopt.problem.placement import Placement
+from kantopt.search.portfolio import by_strategies, refined
+from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
+
+if TYPE_CHECKING:
+    from kantopt.planning.solving.run import Run
+
+
+def refine(run: Run, process: SolverProcess | None = None) -> None:
+    """Try more strategies, place more around what they make, and move pods for goals; once.
+
+    Beside an exact search each better plan that comes from there is gone on from.
+    """
+    if run.rough is None:
+        return
+    (fresh, made, strategies), run.rough = run.rough, None
+    best, deadline, seed = run.incumbent, run.searching, run.options.seed
+    offered = fresh.placement
+
+    def look() -> bool:
+        nonlocal offered
+        if fresh is not best and fresh.placement is not offered:
+            offered = fresh.placement
+            best.offer(offered, fresh.best.by)
+        return process is not None and process.look() is not None
+
+    share = run.share_of_strategies
+    made = by_strategies(fresh, deadline, strategies, seed=seed, share=share, before=made)
+    run.one_order = made.late and made.tried == 1
+    look()
+    strategy = refined(fresh, made, deadline, seed=seed, look=look)
+    run.cut = run.cut or deadline.cuts()
+    look()
+    if fresh is best or best.placement is fresh.placement:
+        run.strategy = strategy.value
+    _tidy(run, fresh.placement, deadline, look)
+    come_nearer(best, run.last, deadline.share(shares.RETURNING))
+    if run.options.engine == "fast":
+        bring_closer(run, deadline.share(shares.REGROUP))
+
+
+def _tidy(run: Run, fresh: Placement, deadline: Deadline, look: Callable[[], bool]) -> None:
+    """Move pods for goals that are not reached yet.
+
+    Of an earlier plan the moves may be used up: then from what was constructed as well.
+    """
+    best = run.incumbent
+
+    def found(placement: Placement) -> bool:
+        best.offer(placement, LOCAL_SEARCH.name)
+        legal = best.fault is None
+        look()
+        return legal
+
+    kept = run.last is not None and best.placement is not fresh
+    for afresh in (True, False) if kept else (False,):
+        done = best.optimal or best.missing or deadline.cuts()
+        if not done and best.tally.may(LOCAL_SEARCH):
+            from kantopt.search.tidy.improve import tidy
+
+            start = fresh if afresh else best.placement
+            tidy(best.searched, start, run.tiers, deadline, run.options.seed, found)
+
+
+def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:
+    """Place new jobs anew, in the room that they have, until that has long been in vain.
+
+    Beside an exact search this begins anew with each better plan that comes from there.
+    """
+    while _regroup(run, deadline, process):
+        pass
+    run.closest = run.incumbent.placement
+
+
+def spread_is_next(run: Run, *, alone: bool = False) -> bool:
+    """Whether the first tier that is open says how far gangs are spread, and all if ``alone``.
+
+    Not of a plan that could not be brought closer already.
+    """
+    from kantopt.search.techniques.squeaky_wheel import spread_tiers
+
+    best, spread = run.incumbent, spread_tiers(run.tiers)
+    if best.placement is run.closest and not alone:
+        return False
+    unproved = [i for i, value in enumerate(best.values) if value > best.floor(i)]
+    asked = unproved if alone else unproved[:1]
+    return bool(asked) and all(i in spread for i in asked)
+
+
+def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> bool:
+    """Bring gangs of the best plan closer; say whether a better one from elsewhere ended that."""
+    from kantopt.search.techniques.squeaky_wheel import regroup, spread_tiers
+
+    best, news = run.incumbent, False
+    wide = any(best.values[i] for i in spread_tiers(run.tiers))
+    if not wide or best.missing or deadline.cuts() or not best.tally.may(SQUEAKY_WHEEL):
+        return False
+
+    def found(placement: Placement) -> bool:
+        best.offer(placement, SQUEAKY_WHEEL.name)
+        return best.fault is None
+
+    def ended() -> bool:
+        nonlocal news
+        news = process is not None and process.look() is not None
+        return news or best.optimal
+
+    seed = run.options.seed
+    regroup(best.searched, best.placement, run.tiers, deadline, found, seed=seed, news=ended)
+    return news
+
+
+def try_again(run: Run, deadline: Deadline) -> None:
+    """Construct in another order, if there was no time for that before the exact search began."""
+    if run.one_order and not run.incumbent.optimal:
+        _construct(run, deadline.share(shares.STRATEGIES), largest_first=True)
+
+
+def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
+    """Let the fast path go on from each plan of an exact search, until that ends.
+
+    One made after counts of domains is right in some objectives and may leave out much below.
+    """
+    best = run.incumbent
+    while not (best.optimal or deadline.over()):
+        if not _regroup(run, deadline, process):
+            before = best.placement
+            process.wait(deadline, "news")
+            if best.placement is before:
+                return
+        if best.leaves_out():
+            _construct(run, deadline, best.placement)
+
+
+def _construct(
+    run: Run, deadline: Deadline, start: Placement | None = None, *, largest_first: bool = False
+) -> None:
+    """Construct, from a placement on, and place several jobs for one."""
+    from kantopt.search.exchange import exchange
+    from kantopt.search.portfolio import offer_constructed
+
+    best = run.incumbent
+    strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
+    offer_constructed(best, deadline, strategy, largest_first=largest_first, start=start)
+    if best.tally.may(EXCHANGE):
+        others = exchange(best.searched, best.placement, run.tiers, deadline)
+        best.offer(others, EXCHANGE.name)

@@ -1,0 +1,1 @@
+"""Questions made of others: parts, one job alone, what comes after a plan, what is alike merged."""

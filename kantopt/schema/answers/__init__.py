@@ -1,0 +1,1 @@
+"""Documents that commands answer with: plans, certificates, explanations and others."""

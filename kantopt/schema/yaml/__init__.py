@@ -1,0 +1,1 @@
+"""YAML: text into raw documents, line by line where that can be, and data into text."""

@@ -1,0 +1,1 @@
+"""What rules count beside loads, kept up to date by a search's state."""

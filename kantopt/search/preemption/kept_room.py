@@ -1,0 +1,217 @@
+"""Room of victims, kept from those who may not evict them: part of R10, in a search's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.search.preemption.kept_quota import KeptQuota
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import Change, State
+
+_NOBODY = -(2**63)
+"""Below every priority."""
+
+
+def _reach(job: Job) -> int:
+    """Below which priority pods are that a job may evict."""
+    return job.priority if job.may_preempt else _NOBODY
+
+
+class Left(Protocol):
+    """Places that pod sets with victims have left."""
+
+    def changed(self) -> Sequence[int]:
+        """Return nodes in the order in which that changed there: a list that only grows."""
+        ...
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """Return pod set, spot and pods of those who have left a node."""
+        ...
+
+
+class LeftForGood:
+    """Places of pods that will not come back."""
+
+    def __init__(self) -> None:
+        self._changed: list[int] = []
+        self._on: dict[int, list[Change]] = {}
+
+    def add(self, s: int, spot: Spot, pods: int) -> None:
+        """Note pods that go."""
+        self._on.setdefault(spot.node, []).append((s, spot, pods))
+        self._changed.append(spot.node)
+
+    def changed(self) -> Sequence[int]:
+        """See :class:`Left`."""
+        return self._changed
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """See :class:`Left`."""
+        return self._on.get(n, ())
+
+
+class _LeftNow:
+    """Places where fewer pods are now than ran there, of pod sets of which some run nowhere."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._homes: dict[int, list[Change]] = {}
+        for podset in state.instance.podsets:
+            if podset.running and state.placed[podset.index] < podset.count:
+                for spot, pods in podset.current.items():
+                    self._homes.setdefault(spot.node, []).append((podset.index, spot, pods))
+        self._changed = list(self._homes)
+
+    def changed(self) -> Sequence[int]:
+        """All at first: later on a node must have been touched."""
+        return self._changed
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """See :class:`Left`."""
+        for s, spot, pods in self._homes.get(n, ()):
+            lost = pods - self._state.spots[s].get(spot, 0)
+            if lost > 0:
+                yield s, spot, lost
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What a node would lack with its victims from a priority up back, their preemptors away."""
+
+    priority: int
+    free: Ints
+    """By resource."""
+    devices: Ints
+    """By resource of devices, and device."""
+
+
+class KeptRoom:
+    """What victims have left and more important arrivals do not fill: nobody else's.
+
+    For each priority of a node's victims its free room is looked at as if those of that priority
+    and higher were back, and those who may evict it had not come. Other priorities ask for no
+    more. A node is looked at anew only once it has changed.
+
+    Parameters
+    ----------
+    state
+        Where pods are.
+    left
+        The places that pod sets with victims have left.
+    """
+
+    def __init__(self, state: State, left: Left) -> None:
+        self._state = state
+        self._left = left
+        self._on = state.instance.strict and state.instance.on(Rule.PRIORITY)
+        jobs = [state.instance.jobs[podset.job] for podset in state.instance.podsets]
+        self._priority = [job.priority for job in jobs]
+        self._below = [_reach(job) for job in jobs]
+        self._touched = len(state.touched)
+        self._changed = 0
+        self._kept: dict[int, list[_Kept]] = {}
+        """By node, where there is any."""
+        self._quota = KeptQuota(state, self._below) if self._on and state.quotas.on else None
+
+    @contextmanager
+    def held(self, j: int) -> Iterator[None]:
+        """Take off the state, while a job is placed, the room that is kept from it."""
+        state, below = self._state, _reach(self._state.instance.jobs[j])
+        self._renew()
+        kept = {
+            n: mine
+            for n, each in self._kept.items()
+            if (mine := [room for room in each if room.priority >= below])
+        }
+        quota = [] if self._quota is None else self._quota.kept_from(below)
+        if not (kept or quota):
+            yield
+            return
+        nodes, most, before = list(kept), np.maximum.reduce, state.quotas.kept
+        free = np.zeros_like(state.free[:, nodes])
+        devices = np.zeros_like(state.devices[:, nodes])
+        for i, mine in enumerate(kept.values()):
+            free[:, i] = most([room.free for room in mine])
+            devices[:, i] = most([room.devices for room in mine])
+        state.free[:, nodes] -= free
+        state.devices[:, nodes] -= devices
+        self._touch(nodes)
+        state.quotas.kept = quota
+        try:
+            yield
+        finally:
+            state.free[:, nodes] += free
+            state.devices[:, nodes] += devices
+            state.quotas.kept = before
+            self._renew()
+            self._touch(nodes)
+
+    def _touch(self, nodes: list[int]) -> None:
+        """Note that nodes have another room for all but us, who know: nobody came or left."""
+        self._state.touched += nodes
+        self._touched = len(self._state.touched)
+
+    def holds(self) -> bool:
+        """Whether all arrivals leave victims that they may not evict their room."""
+        self._renew()
+        state = self._state
+        for n, each in self._kept.items():
+            for room in each:
+                short = state.free[:, n] < room.free
+                few = state.devices[:, n] < room.devices
+                if not (short.any() or few.any()):
+                    continue
+                for (s, spot), _ in self._arrivals(n):
+                    if self._below[s] <= room.priority and self._asks(s, spot, short, few):
+                        return False
+        return self._quota is None or self._quota.holds()
+
+    def _asks(self, s: int, spot: Spot, short: Mask, few: Mask) -> bool:
+        """Whether a pod asks for something that is short on its node, or on its devices."""
+        shape, state = self._state.shape[s], self._state
+        if any(short[r] for r, _ in shape.asks):
+            return True
+        return any(few[row, d] for row, d, _ in state.device_asks(s, spot))
+
+    def _arrivals(self, n: int) -> Iterator[tuple[tuple[int, Spot], int]]:
+        yield from self._state.bound_on.get(n, {}).items()
+        yield from self._state.moved_on.get(n, {}).items()
+
+    def _renew(self) -> None:
+        """Look again at the nodes that have changed."""
+        if not self._on:
+            return
+        state, changed = self._state, self._left.changed()
+        for n in {*state.touched[self._touched :], *changed[self._changed :]}:
+            if self._quota is not None:
+                self._quota.renew(n, self._left.left_on(n))
+            if kept := list(self._lacking(n)):
+                self._kept[n] = kept
+            else:
+                self._kept.pop(n, None)
+        self._touched, self._changed = len(state.touched), len(changed)
+
+    def _lacking(self, n: int) -> Iterator[_Kept]:
+        left = list(self._left.left_on(n))
+        if not left:
+            return
+        arrivals = [(s, spot, -k) for (s, spot), k in self._arrivals(n)]
+        for q in sorted({self._priority[s] for s, _, _ in left}):
+            gone = [change for change in left if self._priority[change[0]] >= q]
+            came = [change for change in arrivals if self._below[change[0]] > q]
+            free, devices = self._state.given(n, [*gone, *came])
+            if (free > 0).any() or (devices > 0).any():
+                yield _Kept(q, np.maximum(free, 0), np.maximum(devices, 0))
+
+
+def room_of_the_gone(state: State) -> KeptRoom:
+    """Return the room of those who are evicted as pods are placed now, if nobody else will be."""
+    return KeptRoom(state, _LeftNow(state))

@@ -1,0 +1,243 @@
+"""Minimal preemption: lesser pods give way to a job, then whatever still fits is put back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.schema.model import Rule
+from kantopt.search.insertion.fill import room_for
+from kantopt.search.insertion.gangs import Want
+from kantopt.search.preemption.pushing import Place, Pushing
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import Change
+
+_MOST_REGIONS = 6
+"""Domains, or nodes for a single pod, among which the least harm is looked for."""
+
+_MOST_TRIMMED = 12
+"""Jobs of which it is tried whether they need not go."""
+
+
+class Preemption(Pushing):
+    """The lowest victims first; of the places that are tried the one with the least harm."""
+
+    def _push_in(self, j: int, wants: list[Want], place: Place) -> bool:
+        priority = self.state.instance.jobs[j].priority
+        for level in self.victims.priorities_below(priority):
+            now = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
+            with self.victims.without(level):
+                could = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
+            if any(int(c.sum()) < w.least for c, w in zip(could, wants, strict=True)):
+                continue
+            best: tuple[list[int], list[Change], Mask] | None = None
+            for region, shared in self._tries(j, wants, now, could, level):
+                if shared and best is not None and self._tight(best[1], wants):
+                    continue
+                mark = self.state.mark()
+                if self._try(j, wants, place, region, level, (now, could), shared=shared):
+                    harm = self.victims.gone.harm()
+                    if best is None or harm < best[0]:
+                        best = harm, self.state.journal[mark:], region
+                self.state.undo(mark)
+            if best is not None:
+                harm, changes, region = best
+                if sum(want.least for want in wants) > 1 and not self._tight(changes, wants):
+                    changes = self._trimmed(changes, harm, wants, region, place)
+                for change in changes:
+                    self.state.add(*change)
+                return True
+        return False
+
+    def _tries(
+        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: int
+    ) -> Iterator[tuple[Mask, bool]]:
+        """Where to look, and whether the nodes of a gang share its cost: for many both ways."""
+        regions = self._regions(j, wants, now, could, level)
+        many = sum(want.least for want in wants) > 1
+        return product(regions, (False, True) if many else (False,))
+
+    def _tight(self, changes: list[Change], wants: list[Want]) -> bool:
+        """Whether no more GPUs go than are asked for: hardly anything is less harm."""
+        podsets = self.state.instance.podsets
+        gone = -sum(podsets[s].gpu_milli * k for s, _, k in changes if podsets[s].running)
+        asked = sum(podsets[want.s].gpu_milli * want.least for want in wants)
+        return 0 < gone <= asked
+
+    def _trimmed(
+        self,
+        changes: list[Change],
+        harm: list[int],
+        wants: list[Want],
+        region: Mask,
+        place: Place,
+    ) -> list[Change]:
+        """Spare victims without whom the job still fits, those of the most pods first.
+
+        Of gangs that go as a whole the nodes of one may do where those of two were emptied.
+        """
+        state, seen, mark = self.state, len(self.state.touched), self.state.mark()
+        gone: dict[int, Counter[tuple[int, Spot]]] = {}
+        coming = {want.s for want in wants}  # of a job that runs, and is to run elsewhere
+        for s, spot, pods in changes:
+            podset = state.instance.podsets[s]
+            if podset.running and s not in coming:
+                gone.setdefault(podset.job, Counter())[s, spot] += pods
+        # Whoever was put back beside victims that may be spared now need not fit any more.
+        gone = {
+            j: lost
+            for j, places in gone.items()
+            if (lost := Counter({at: pods for at, pods in places.items() if pods < 0}))
+        }
+
+        def room() -> Ints:
+            rooms = [room_for(state, want.s, max(1, want.least), region) for want in wants]
+            return np.asarray(np.sum(rooms, axis=0), dtype=np.int64)
+
+        before = room()
+        self._evict_but(gone, None)
+        gain = room() - before
+        state.undo(mark)
+        slack = int((before + gain).sum()) - sum(want.least for want in wants)
+        dearest = sorted(gone, key=lambda v: (sum(gone[v].values()), v))[:_MOST_TRIMMED]
+        for spared in dearest if len(gone) > 1 else ():
+            nodes = sorted({spot.node for (_, spot), pods in gone[spared].items() if pods})
+            if not nodes or int(gain[nodes].sum()) > slack:
+                continue
+            self._evict_but(gone, spared)
+            if place(region) and self.put_back.settles(seen) and self.victims.gone.harm() < harm:
+                harm, changes = self.victims.gone.harm(), state.journal[mark:]
+                gone[spared] = Counter()
+                slack -= int(gain[nodes].sum())
+            state.undo(mark)
+        return changes
+
+    def _evict_but(self, gone: dict[int, Counter[tuple[int, Spot]]], spared: int | None) -> None:
+        """Take away what is gone of all jobs but one."""
+        for j, places in gone.items():
+            if j != spared:
+                for (s, spot), pods in places.items():
+                    self.state.add(s, spot, pods)
+
+    def _regions(
+        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: int
+    ) -> list[Mask]:
+        """Where to look: domains of the required level, nodes for a single pod, or everywhere."""
+        state, domains = self.state, self.placer.domains
+        required = [
+            need.required
+            for need in self.placer.needs.get(j, ())
+            if need.required is not None and state.instance.on(Rule.TOPOLOGY)
+        ]
+        fixed = any(state.placed[s] for s in state.instance.jobs[j].podsets)
+        if required and not fixed:
+            coarse = min(required)
+            fits = np.all(
+                [domains.totals(coarse, c) >= w.least for c, w in zip(could, wants, strict=True)],
+                axis=0,
+            )
+            free, most = np.sum(now, axis=0), np.sum(could, axis=0)
+            room = domains.totals(coarse, free)
+            need = max(1, sum(w.least for w in wants))
+            used = np.where(most > free, domains.of[coarse], -1)
+            costs, _ = self.victims.shared_costs(level, need, used)
+            harm = domains.cheapest(coarse, most - free, costs, need - room)
+            order = np.lexsort((np.arange(len(room)), -room, harm))
+            chosen = [d for d in order.tolist() if fits[d]][:_MOST_REGIONS]
+            return [domains.mask(coarse, d) for d in chosen]
+        if sum(w.least for w in wants) == 1:
+            want = next(i for i, w in enumerate(wants) if w.least)
+            nodes, costs = np.flatnonzero(could[want]), self.victims.costs(level)
+            order = nodes[np.lexsort((nodes, costs[nodes]))][:_MOST_REGIONS]
+            return [np.arange(state.size) == n for n in order.tolist()]
+        return [np.ones(state.size, dtype=np.bool_)]
+
+    def _try(
+        self,
+        j: int,
+        wants: list[Want],
+        place: Place,
+        region: Mask,
+        level: int,
+        rooms: tuple[list[Ints], list[Ints]],
+        *,
+        shared: bool,
+    ) -> bool:
+        seen = len(self.state.touched)
+        if not self._free_quota(j, wants, level):
+            return False
+        if not self._free_nodes(wants, place, region, level, rooms, shared=shared):
+            return False
+        return self.put_back.settles(seen)
+
+    def _free_quota(self, j: int, wants: list[Want], level: int) -> bool:
+        """Evict from the job's queue and its cohort until the job is within quota."""
+        state = self.state
+        queue = state.instance.jobs[j].queue
+        if queue is None:
+            return True
+        least = [(want.s, want.least) for want in wants]
+        if state.admits(j, least):
+            return True
+        rivals = state.instance.rivals(queue)
+        jobs = [v for v in self.victims.jobs if v.queue in rivals and v.priority <= level]
+        for own in (True, False):
+            for victim in sorted(jobs, key=lambda v: (v.priority, v.index)):
+                if (victim.queue == queue) is not own:
+                    continue
+                for s in state.instance.running_of(victim.index):
+                    for spot in sorted(state.spots[s]):
+                        self.victims.evict(s, spot)
+                        if state.admits(j, least):
+                            return True
+        return False
+
+    def _free_nodes(
+        self,
+        wants: list[Want],
+        place: Place,
+        region: Mask,
+        level: int,
+        rooms: tuple[list[Ints], list[Ints]],
+        *,
+        shared: bool,
+    ) -> bool:
+        """Empty nodes of lesser pods, the cheapest per pod first, until the job has its place.
+
+        With ``shared`` the cost of a gang that goes as a whole is shared by its nodes.
+        """
+        if place(region):
+            return True
+        gain = np.sum(rooms[1], axis=0) - np.sum(rooms[0], axis=0)
+        nodes = np.flatnonzero((gain > 0) & region)
+        most = max(1, sum(want.least for want in wants))
+        missing = max(1, most - int(np.sum(rooms[0], axis=0)[region].sum()))
+        gains = np.minimum(gain[nodes], most)
+        costs, tie = self.victims.costs(level), nodes
+        if shared and len(nodes):
+            needed = -(-missing * len(nodes) // int(gains.sum()))
+            used = np.where(region & (gain > 0), 0, -1)
+            costs, gang = self.victims.shared_costs(level, needed, used)
+            tie = gang[nodes]
+        per_pod = costs[nodes] * 1000 // gains
+        queue = nodes[np.lexsort((nodes, tie, per_pod))].tolist()
+        while queue:
+            batch = []
+            while queue and missing > 0:
+                n = queue.pop(0)
+                missing -= int(gain[n])
+                batch += [x for x in self.victims.on_node(n) if x[0] <= level]
+            more = [x for x in batch if self.victims.evict(x[1], x[2])]
+            if place(region):
+                return True
+            if more:  # gangs have given what they could spare: now the rest of them
+                for _, s, spot in more:
+                    self.victims.evict(s, spot)
+                if place(region):
+                    return True
+            missing = max(1, len(nodes) // 8)
+        return False

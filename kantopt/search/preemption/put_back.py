@@ -1,0 +1,171 @@
+"""Would an evicted pod fit where it was? Then it must come back, or need not have gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.search.counts.quotas import Quotas
+from kantopt.search.preemption.kept_room import KeptRoom
+from kantopt.search.preemption.victims import Unit, Victims
+from kantopt.search.state import State
+
+
+class PutBack:
+    """The put-back part of the priority rule, on a state in the making."""
+
+    def __init__(self, victims: Victims) -> None:
+        self.victims = victims
+        self.state = victims.state
+        self.kept = KeptRoom(victims.state, victims.gone)
+
+    def settles(self, seen: int) -> bool:
+        """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
+        state = self.state
+        self.reprieve(state.touched[seen:])
+        if not (self.holds(state.touched[seen:]) and state.pace.kept()):
+            return False
+        watched = state.instance.spreads or state.instance.affinities
+        return not watched or state.neighbours.holds(self.victims.gone.podsets())
+
+    def reprieve(self, nodes: Iterable[int], below: int = 2**31) -> None:
+        """Put back evicted pods that still fit, the most important and the dearest first.
+
+        Some nodes changed since all that fits was put back last: only there it can fit again.
+        """
+        units = sorted(
+            (unit for unit in self.victims.units(nodes) if unit[0].priority < below),
+            key=lambda u: (-u[0].priority, -self._cost(u[1]), u[0].index, sorted(u[1])),
+        )
+        for _, unit in units:
+            self._restore(unit)
+
+    def spare(self, mark: int, below: int) -> None:
+        """Put back lesser pods evicted since a mark that still fit, the dearest first."""
+        nodes = {spot.node for _, spot, pods in self.state.journal[mark:] if pods < 0}
+        self.reprieve(nodes, below)
+
+    def _cost(self, unit: Unit) -> int:
+        podsets = self.state.instance.podsets
+        return sum(podsets[s].disruption_cost * pods for (s, _), pods in unit.items())
+
+    def _restore(self, unit: Unit) -> bool:
+        mark = self.state.mark()
+        for (s, spot), pods in sorted(unit.items()):
+            for _ in range(pods):
+                if not self.victims.evicted(s) or not self._fits(s, spot):
+                    self.state.undo(mark)
+                    return False
+                self.state.add(s, spot, 1)
+        return True
+
+    def _fits(self, s: int, spot: Spot) -> bool:
+        """Whether a pod that was on a spot fits there beside everything that is there now."""
+        state = self.state
+        n = spot.node
+        if not state.admitted(s, 1):
+            return False
+        if not state.neighbours.bear(s, n):
+            return False
+        if not state.bound_on.get(n) and not state.moved_on.get(n):
+            return True
+        return state.has_room(s, spot)
+
+    def holds(self, nodes: Iterable[int]) -> bool:
+        """Whether every evicted pod is away for good reason: without lesser pods it has no room.
+
+        Some nodes changed since that held last.
+        """
+        if not self.state.instance.strict or not self.state.instance.on(Rule.PRIORITY):
+            return True
+        lesser: dict[int, _Lesser] = {}
+        for job, unit in self.victims.units(nodes):
+            if job.priority not in lesser:
+                lesser[job.priority] = _Lesser(self.state, job)
+            if lesser[job.priority].fits_back(job, unit):
+                return False
+        return self.kept.holds()
+
+
+class _Lesser:
+    """Arrivals that may not evict a victim's pods: what they take does not count."""
+
+    def __init__(self, state: State, victim: Job) -> None:
+        self._state = state
+        self._victim = victim
+
+    @cached_property
+    def _pods(self) -> list[tuple[int, Spot, int]]:
+        """Lesser pods that are bound now, or that came from elsewhere."""
+        state = self._state
+        return [
+            (s, spot, pods)
+            for places in (*state.bound_on.values(), *state.moved_on.values())
+            for (s, spot), pods in places.items()
+            if self._is_lesser(s)
+        ]
+
+    @cached_property
+    def _quotas(self) -> Quotas:
+        """Quotas without the lesser pods."""
+        instance = self._state.instance
+        return self._state.quotas.without(
+            (instance.job_of(s).queue, podset.demand, pods, 0 if podset.running else pods)
+            for s, _, pods in self._pods
+            for podset in (instance.podsets[s],)
+        )
+
+    @cached_property
+    def _neighbours(self) -> list[tuple[int, int, int]]:
+        """Pod set, node and number of the lesser pods that neighbours look at."""
+        concern = self._state.neighbours.concern
+        return [(s, spot.node, pods) for s, spot, pods in self._pods if concern(s)]
+
+    def _is_lesser(self, s: int) -> bool:
+        instance = self._state.instance
+        return not instance.may_evict_for(instance.podsets[s].job, self._victim.index)
+
+    def fits_back(self, job: Job, unit: Unit) -> bool:
+        state = self._state
+        instance = state.instance
+        by_node: dict[int, Unit] = {}
+        for (s, spot), pods in unit.items():
+            by_node.setdefault(spot.node, {})[s, spot] = pods
+        if not all(self._node_fits(n, pods) for n, pods in by_node.items()):
+            return False
+        extra = [0] * len(instance.resources)
+        for (s, _), pods in unit.items():
+            for r, amount in enumerate(instance.podsets[s].demand):
+                extra[r] += pods * amount
+        limited = job.queue is not None and instance.on(Rule.QUOTA)
+        if limited and not self._quotas.allows_back(job.queue, extra):
+            return False
+        return not any(
+            state.neighbours.repelled(s, spot.node, self._neighbours)
+            for s, spot in unit
+            if state.neighbours.concern(s)
+        )
+
+    def _node_fits(self, n: int, unit: Unit) -> bool:
+        state = self._state
+        free, devices = state.free[:, n].copy(), state.devices[:, n].copy()
+        arrived = (*state.bound_on.get(n, {}).items(), *state.moved_on.get(n, {}).items())
+        for (s, spot), pods in arrived:
+            if self._is_lesser(s):
+                free += pods * state.shape[s].request
+                for row, d, amount in state.device_asks(s, spot):
+                    devices[row, d] += pods * amount
+        asked = np.zeros(len(free), dtype=np.bool_)
+        touched = np.zeros(devices.shape, dtype=np.bool_)
+        for (s, spot), pods in unit.items():
+            free -= pods * state.shape[s].request
+            asked |= state.shape[s].request > 0
+            for row, d, amount in state.device_asks(s, spot):
+                devices[row, d] -= pods * amount
+                touched[row, d] = True
+        return bool((free[asked] >= 0).all() and (devices[touched] >= 0).all())

@@ -1,0 +1,1 @@
+"""Relocation: pods that run leave for other places, so that a job finds room."""

@@ -1,0 +1,365 @@
+"""Repacking: running pods move out of the way of a job that does not fit, each to another place.
+
+Where the pods of a job restart together it moves as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.search.insertion.fill import fill, room_for
+from kantopt.search.insertion.gangs import Placer, Want
+from kantopt.search.relocation.movers import Movers
+from kantopt.search.relocation.restarts import Restarts
+from kantopt.search.relocation.slice_rooms import Rooms, nodes_for_slices
+from kantopt.search.shapes import Ints, Mask, mask_of
+from kantopt.search.state import UNLIMITED, Change, rooms
+
+_MOST_REGIONS = 6
+"""Domains, or single nodes, that are tried for one job."""
+_ALL_REGIONS = 60
+"""The same where it is worth more time."""
+_MOST_CHOICES = 3
+"""Sets of nodes to clear that are tried in one region."""
+_PATIENCE = 300
+"""Sets of nodes tried in vain, one after the other, after which no more are tried at all."""
+
+Push = Callable[[int, int, Mask], bool]
+"""Finds places for so many pods of a pod set, on some nodes; returns whether there were."""
+
+
+class Relocation:
+    """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
+
+    Pods leave for nodes that are not being cleared, so that the moves of one job can always be
+    ordered: all of them first, then the job. Those that must be close stay in their domain.
+    """
+
+    def __init__(self, placer: Placer) -> None:
+        self.placer = placer
+        self.state = placer.state
+        instance = self.state.instance
+        self._movers, self._restarts = Movers(self.state), Restarts(self.state)
+        self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
+        """Where pods are that may move, by node."""
+        for podset in instance.podsets:
+            if self._movers.movable[podset.index] or podset.job in self._restarts.jobs:
+                for spot in sorted(podset.current):
+                    if spot.node not in instance.held:
+                        self._on_node[spot.node].append((podset.index, spot))
+        self._free = np.zeros_like(self.state.free)
+        self._devices = np.zeros_like(self.state.devices)
+        self.toll: Ints = np.zeros(self.state.size, dtype=np.int64)
+        """Pods that would move were a node cleared, with all that restart with them."""
+        self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
+        """Milli-GPU of these pods."""
+        self._failed = 0
+        self._regions_tried = _MOST_REGIONS
+        self._seen = len(self.state.shifted)
+        self._weigh(range(self.state.size))
+
+    def make_room(self, j: int) -> bool:
+        """Place a job whole by moving other pods; a job that does not fit leaves no trace."""
+        wants = self.placer.wants(j)
+        if not self.placer.is_gang(j):
+            wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
+        self._refresh()
+        need = max(sum(want.least for want in wants), self.placer.missing(j))
+        if not need or not self.toll.any() or not self._enough(wants):
+            return False
+        if self._failed >= _PATIENCE:
+            return False
+        now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
+        with self.without():
+            could = [room_for(self.state, want.s, want.most) for want in wants]
+        best: tuple[int, list[Change]] | None = None
+        for region in self._regions(j, wants, now, could):
+            for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):
+                mark, moves = self.state.mark(), self.state.pace.moves
+                cleared = self._clear(j, region, nodes)
+                self._failed = 0 if cleared else self._failed + 1
+                if cleared and not self._restarts_since(mark):
+                    return True
+                moved = self.state.pace.moves - moves
+                if cleared and (best is None or moved < best[0]):
+                    best = moved, self.state.journal[mark:]
+                self.state.undo(mark)
+        for change in best[1] if best else ():
+            self.state.add(*change)
+        return best is not None
+
+    def _restarts_since(self, mark: int) -> bool:
+        """Whether jobs that restart as a whole were touched: others may have fewer pods to move."""
+        instance, jobs = self.state.instance, self._restarts.jobs
+        return bool(jobs) and any(
+            instance.podsets[s].running and instance.podsets[s].job in jobs
+            for s, _, _ in self.state.journal[mark:]
+        )
+
+    def look_everywhere(self) -> None:
+        """Try many more places from now on, however long it has been in vain."""
+        self._failed = 0
+        self._regions_tried = _ALL_REGIONS
+
+    def _enough(self, wants: list[Want]) -> bool:
+        """Whether as much is free, wherever it is, as is asked for: moves bring no more."""
+        state = self.state
+        asked = sum((want.least * state.shape[want.s].demand for want in wants), start=0)
+        free = np.minimum(np.maximum(state.free, 0), UNLIMITED // max(1, state.size)).sum(axis=1)
+        for row, r in enumerate(state.device_resources):
+            free[r] += np.maximum(state.devices[row], 0).sum()
+        return bool((free >= asked).all())
+
+    def rescue(
+        self, evicted: Iterable[int], priority: int | None, push: Callable[[int], object]
+    ) -> None:
+        """Move evicted pods rather than have them gone, where there is room elsewhere.
+
+        Parameters
+        ----------
+        evicted
+            Pod sets of which pods are gone.
+        priority
+            Lowest priority of those that are moved; ``None``: any.
+        push
+            Makes room for a job that finds none, if it can.
+        """
+        everywhere = np.ones(self.state.size, dtype=np.bool_)
+        jobs = {self.state.instance.podsets[s].job for s in evicted}
+        for job in sorted(map(self._job, jobs), key=lambda job: (-job.priority, job.index)):
+            if priority is not None and job.priority < priority:
+                return
+            short = [s for s in job.podsets if self._short(s)]
+            if short and job.index in self._restarts.jobs:
+                if not self._restarts.move(job.index, everywhere):
+                    push(job.index)
+                continue
+            movers = self._movers
+            if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
+                continue
+            mark = self.state.mark()
+            for s in short:
+                fill(self.placer.scores, s, self._short(s))
+            whole = job.is_gang or job.all_victims
+            if (whole and any(map(self._short, short))) or not self.state.pace.kept():
+                self.state.undo(mark)
+                push(job.index)
+
+    def _short(self, s: int) -> int:
+        podset = self.state.instance.podsets[s]
+        return podset.count - self.state.placed[s] if podset.running else 0
+
+    # -- what could leave
+
+    def _refresh(self) -> None:
+        """Weigh the nodes anew of which running pods have left, or where they are again."""
+        shifted = self.state.shifted
+        self._weigh(sorted({spot.node for _, spot in shifted[self._seen :]}))
+        self._seen = len(shifted)
+
+    def _weigh(self, nodes: Sequence[int]) -> None:
+        state = self.state
+        self._free[:, nodes], self._devices[:, nodes] = 0, 0
+        self.toll[nodes], self.gpus[nodes] = 0, 0
+        pods = [
+            (s, spot, pods)
+            for n in nodes
+            for s, spot in self._on_node[n]
+            if (pods := state.spots[s].get(spot, 0))
+        ]
+        whole = set[tuple[int, int]]()
+        for s, spot, number in pods:
+            podset = state.instance.podsets[s]
+            j = podset.job
+            if j not in self._restarts.jobs:
+                self.toll[spot.node] += number
+                self.gpus[spot.node] += number * podset.gpu_milli
+            elif (j, spot.node) not in whole:
+                whole.add((j, spot.node))
+                self.toll[spot.node] += state.instance.running_pods(j)
+                together = (state.instance.podsets[o] for o in state.instance.running_of(j))
+                self.gpus[spot.node] += sum(o.count * o.gpu_milli for o in together)
+        state.give(pods, self._free, self._devices)
+
+    @contextmanager
+    def without(self) -> Iterator[None]:
+        """Pretend that all pods that may move are gone from their nodes."""
+        self.state.free += self._free
+        self.state.devices += self._devices
+        try:
+            yield
+        finally:
+            self.state.free -= self._free
+            self.state.devices -= self._devices
+
+    # -- where to look
+
+    def _regions(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> Iterator[Mask]:
+        """Domains of the required level in which all could fit, the roomiest first; or all."""
+        domains = self.placer.domains
+        required = [
+            need.required
+            for need in self.placer.needs.get(j, ())
+            if need.required is not None and self.state.instance.on(Rule.TOPOLOGY)
+        ]
+        if not required or any(self.state.placed[s] for s in self._job(j).podsets):
+            if all(int(c.sum()) >= w.least for c, w in zip(could, wants, strict=True)):
+                yield np.ones(self.state.size, dtype=np.bool_)
+            return
+        level = min(required)
+        fits = np.all(
+            [domains.totals(level, c) >= w.least for c, w in zip(could, wants, strict=True)],
+            axis=0,
+        )
+        room = domains.totals(level, now)
+        toll = domains.totals(level, self.toll)
+        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[
+            : 2 * self._regions_tried
+        ]:
+            if fits[d]:
+                yield domains.mask(level, d)
+
+    def _job(self, j: int) -> Job:
+        return self.state.instance.jobs[j]
+
+    def _choices(
+        self, wants: list[Want], j: int, region: Mask, now: Ints, could: Ints
+    ) -> Iterator[list[int]]:
+        """Nodes to clear: those that cost the fewest moves per pod of the job, or per slice."""
+        need = max(sum(want.least for want in wants), self.placer.missing(j))
+        could = np.where(region, could, now)
+        known: dict[tuple[int, int], bool] = {}
+        slices = self.placer.slices(j, wants[0].role)
+        if len(wants) == 1 and slices is not None:
+            level, size = slices
+            domain = np.where(region, self.placer.domains.of[level], -1)
+            rooms = Rooms(now, could, self.toll, domain)
+            found = nodes_for_slices(rooms, need, size, lambda n: self._frees(n, known))
+            yield from islice(found, _MOST_CHOICES)
+            return
+        gain = could - now
+        nodes = np.flatnonzero(gain > 0)
+        cost = self.toll[nodes] * 1000 // np.minimum(gain[nodes], need)
+        order = (n for n in nodes[np.lexsort((nodes, cost))].tolist() if self._frees(n, known))
+        if need == 1:
+            yield from ([n] for n in islice(order, self._regions_tried))
+            return
+        missing = need - int(now[region].sum())
+        chosen: list[int] = []
+        tried = 0
+        for n in order:
+            chosen.append(n)
+            missing -= int(gain[n])
+            if missing <= 0:
+                yield list(chosen)
+                tried += 1
+                if tried == _MOST_CHOICES:
+                    return
+
+    def _frees(self, n: int, known: dict[tuple[int, int], bool]) -> bool:
+        """Whether each pod that would have to leave a node by itself fits on some node now.
+
+        ``known`` remembers by shape, and by pod set where others have a say in its place. Those
+        that restart together may take the room of each other.
+        """
+        for s, spot in self._on_node[n]:
+            if not self.state.spots[s].get(spot, 0) or not self._movers.movable[s]:
+                continue
+            untied = self._movers.untied(s)
+            key = (self.state.shape[s].index, -1) if untied else (s, n)
+            if key not in known:
+                within = self.state.allowed(s) if untied else self._movers.targets(s, spot)
+                nodes = np.flatnonzero(within)
+                known[key] = bool(rooms(self.state, self.state.shape[s], 1, nodes).any())
+            if not known[key]:
+                return False
+        return True
+
+    # -- doing it
+
+    def empty_for(self, j: int, nodes: list[int], push: Push) -> bool:
+        """Place a job on some nodes; pods that must leave and have no free place push lesser ones.
+
+        Whatever fails leaves traces.
+        """
+        region = np.isin(np.arange(self.state.size), nodes)
+        return self._clear(j, region, nodes, push)
+
+    def _clear(self, j: int, region: Mask, nodes: list[int], push: Push | None = None) -> bool:
+        """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
+        state, gang = self.state, self.placer.is_gang(j)
+        wants = [(want.s, want.least if gang else want.most) for want in self.placer.wants(j)]
+        if not state.admits(j, wants):  # what is lifted uses its quota again
+            return False
+        mark = state.mark()
+        elsewhere = ~mask_of(state.size, nodes)
+        movable = self._movers.movable
+        own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and movable[s])}
+        # The job's own pods stay where they say in which domain the others have to be.
+        lifted = [
+            (s, spot, pods)
+            for n in nodes
+            for s, spot in self._on_node[n]
+            if s not in own and (pods := state.spots[s].get(spot, 0))
+        ]
+        close = {
+            (s, spot.node): elsewhere & self._movers.close(s, spot.node)
+            for s, spot, _ in lifted
+            if not self._movers.untied(s)
+        }
+        for s, spot, pods in lifted:
+            state.add(s, spot, -pods)
+        if not self.placer.place(j, within=region):
+            return False
+        # The largest first: they are the hardest to place elsewhere.
+        lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
+        if not self._restart([item for item in lifted if not movable[item[0]]], elsewhere):
+            return False
+        for s, spot, pods in lifted:
+            if not movable[s]:
+                continue
+            back = self._put_back(s, spot, pods)
+            within = close.get((s, spot.node), elsewhere)
+            left = pods - back
+            if left and not (push or self._fill)(s, left, within):
+                return False
+        return state.pace.kept() and self._neighbours_hold(mark)
+
+    def _fill(self, s: int, pods: int, within: Mask) -> bool:
+        """Place pods on some nodes, as many as have to be."""
+        return fill(self.placer.scores, s, pods, within) == pods
+
+    def _restart(self, lifted: Sequence[Change], elsewhere: Mask) -> bool:
+        """Put back whole jobs of which pods were lifted, or move them, the largest pods first."""
+        podsets, apart = self.state.instance.podsets, dict[int, list[Change]]()
+        for change in lifted:
+            apart.setdefault(podsets[change[0]].job, []).append(change)
+        moving = list[int]()
+        for j, changes in apart.items():
+            mark = self.state.mark()
+            if not all(self._put_back(*change) == change[2] for change in changes):
+                self.state.undo(mark)
+                moving.append(j)
+        return all(self._restarts.move(j, elsewhere) for j in moving)
+
+    def _put_back(self, s: int, spot: Spot, pods: int) -> int:
+        """Put as many lifted pods back where they were as fit."""
+        state, back = self.state, 0
+        while back < pods and state.has_room(s, spot) and state.neighbours.bear(s, spot.node):
+            state.add(s, spot, 1)
+            back += 1
+        return back
+
+    def _neighbours_hold(self, mark: int) -> bool:
+        """Whether spreads and affinities hold for all that has changed since a mark."""
+        instance = self.state.instance
+        if not (instance.spreads or instance.affinities):
+            return True
+        return self.state.neighbours.holds(sorted({s for s, _, _ in self.state.journal[mark:]}))

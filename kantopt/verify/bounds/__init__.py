@@ -1,0 +1,1 @@
+"""Bounds by arithmetic: formulas over a whole question that metrics are at least."""

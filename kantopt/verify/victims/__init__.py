@@ -1,0 +1,1 @@
+"""Victims of a plan: for whom each gave way, and who need not have gone."""

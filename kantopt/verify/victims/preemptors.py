@@ -1,0 +1,399 @@
+"""For whom a victim gives way: who took its room, and had no other place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import check
+from kantopt.verify.rules.priority import Pods, in_the_way, victim_units, without_lesser
+from kantopt.verify.rules.quota import cohorts
+from kantopt.verify.step import Loads, Step
+from kantopt.verify.victims.elsewhere import Elsewhere, changed, free_spots
+from kantopt.verify.victims.made_way import Changes, MadeWay
+
+MOST_TRIED = 6_000
+"""Ways to place pods elsewhere that are judged for all victims of a plan together."""
+MANY = 500
+"""Nodes and queues beyond which these are fewer: a judge of the whole looks at all of them."""
+EACH = 12
+"""The same for one job and one victim."""
+MOST_JUDGED = 5_000
+"""The same times how often it is judged as a whole whether a victim would be back without a job."""
+MOST_BEHIND = 8
+"""Less important jobs of which it is asked whether they have another's place."""
+_FAR = 1_000
+"""Distance of a job that took none of the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A step, the same as another one if both change the same: they may be made apart."""
+
+    step: Step
+
+    def __hash__(self) -> int:
+        return id(self.step.instance)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Asked):
+            return NotImplemented
+        a, b = self.step, other.step
+        return a.instance is b.instance and (a.before, a.after) == (b.before, b.after)
+
+
+def preemptors_of(step: Step) -> Preemptors:
+    """Return for whom victims give way: order and document ask the same, one after the other."""
+    return _kept(_Asked(step))
+
+
+@lru_cache(maxsize=4)  # what victims do next is asked in between
+def _kept(asked: _Asked) -> Preemptors:
+    return Preemptors(asked.step)
+
+
+class Preemptors:
+    """Names for each victim of a plan the newly placed job that it gives way to.
+
+    Of the jobs that may evict it that is one of those that took its room, directly before
+    indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise,
+    first of all one without which the victim would fit back; or a less important one that has the
+    place which that one would have had.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self._elsewhere = Elsewhere(step)
+        self._made_way = MadeWay(step)
+        self._tried = self._judged = 0
+        self._size = len(step.instance.nodes) + len(step.instance.queues)
+        self._most = MOST_TRIED * MANY // max(MANY, self._size)
+        self._rooms: dict[tuple[object, ...], int] = {}
+        self._now: dict[int, bool] = {}
+        self._undone: dict[int, Changes] = {}
+        """Moves that made way for a job alone, undone: the same for each victim."""
+        self._remaining: dict[int, tuple[Loads, Pods]] = {}
+
+    def of(self, s: int, spot: Spot) -> Job | None:
+        """Return the job that pods evicted from a spot give way to, if any may evict them."""
+        return self._names.get((s, spot))
+
+    def of_job(self, job: Job) -> Job | None:
+        """Return the job that the first victims of a job give way to."""
+        unit = next(victim_units(self.step, job), None)
+        return None if unit is None else self.of(*min(unit))
+
+    def all_of(self, job: Job) -> set[Job | None]:
+        """Return all jobs that pods of a job give way to; ``None`` among them: nobody for some."""
+        return {heir for (s, _), heir in self._names.items() if s in job.podsets}
+
+    @cached_property
+    def _names(self) -> dict[tuple[int, Spot], Job | None]:
+        """Of all victims, in one order: how often other places are looked for is limited."""
+        names: dict[tuple[int, Spot], Job | None] = {}
+        for job in self.step.changed_jobs:
+            for unit in victim_units(self.step, job):
+                names.update(dict.fromkeys(unit, self._find(job, unit)))
+        return names
+
+    def _find(self, victim: Job, unit: Pods) -> Job | None:
+        may = [
+            job
+            for job in self.step.started
+            if self.step.instance.may_evict_for(job.index, victim.index)
+        ]
+        if not may:
+            return None
+        if victim.priority not in self._remaining:
+            self._remaining[victim.priority] = without_lesser(self.step, victim)
+        rules = in_the_way(self.step, self._remaining[victim.priority], unit)
+        room = _Room(self.step, victim, unit, rules)
+        near = sorted(
+            (distance, -job.priority, job.index)
+            for job in may
+            if (distance := room.distance(job)) < _FAR
+        )
+        if not near:
+            return may[0]
+        jobs = [self.step.instance.jobs[j] for _, _, j in near]
+        for back in ({}, unit):  # no place at all but this; no place that would spare the victim
+            first: Job | None = None
+            for job in jobs:
+                if not self._has_place(room, job, back):
+                    if self._kept_out_by(job, unit):
+                        return self._behind(room, job, may, unit)
+                    first = first or job
+            if first is not None:
+                return self._behind(room, first, may, unit)
+        return jobs[0]
+
+    def _kept_out_by(self, job: Job, unit: Pods) -> bool:
+        """Whether the victim would fit back without a job, and without moves that made way for it.
+
+        Else it is others who have its room, and the job perhaps what was free beside it.
+        """
+        bound, loads, named = self._bound(job), self._loads, self._named
+        self._made_way.shift(loads, named, bound, -1)
+        undone = self._undone.get(job.index)
+        if undone is None:
+            undone = self._undone[job.index] = self._made_way.undo(loads, named, bound)
+        else:
+            self._made_way.shift(loads, named, undone, 1)
+        fits = not in_the_way(self.step, (loads, named), unit)
+        self._made_way.shift(loads, named, undone, -1)
+        self._made_way.shift(loads, named, bound, 1)
+        return fits
+
+    def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
+        """Return the least important job that has the place which another would have had.
+
+        Who comes first in the queue takes a free place first. Where one who comes later has that
+        place, the victim goes so that both are placed: for the later. So it does where the victim
+        would fit back beside the first, were it not for the later and for moves that made way.
+        """
+        pods = room.pods_of(job)
+        for other in self._queued_behind(job, may):
+            if self._tried >= self._most:
+                break
+            if self._gives_way_to(other, pods, unit):
+                return other
+        return job
+
+    def _gives_way_to(self, other: Job, pods: list[tuple[int, Spot]], unit: Pods) -> bool:
+        """Whether without a job the victim would fit back, perhaps with some pods elsewhere.
+
+        The latter as the plan is otherwise, or with those back that made way.
+        """
+        back = self._kept_out_by(other, unit)
+        bound, loads, named = self._bound(other), self._loads, self._named
+        self._made_way.shift(loads, named, bound, -1)
+        worth = back or self._may_fit(pods, bound)
+        first = [(s, spot, 1) for s, spot in pods]
+        self._made_way.shift(loads, named, first, -1)
+        undone = self._made_way.undo(loads, named, bound)
+        self._made_way.shift(loads, named, undone, -1)
+        self._made_way.shift(loads, named, [*first, *bound], 1)
+        if not (worth or undone):
+            return False
+        self._tried += EACH
+        return (
+            back
+            or (worth and self._place_without(bound, pods, (), unit))
+            or (bool(undone) and self._place_without(bound, pods, undone, unit))
+        )
+
+    def _queued_behind(self, job: Job, may: list[Job]) -> list[Job]:
+        """Return some jobs that come after a job in the queue, the last first.
+
+        Of equals who has room as things stand comes first, for that one needs no victim by itself;
+        then who is listed first.
+        """
+        lesser = [x for x in may if x.priority < job.priority]
+        lesser = sorted(lesser, key=lambda x: (x.priority, -x.index))[:MOST_BEHIND]
+        lesser.sort(key=lambda x: (x.priority, self._fits_now(x)))
+        equals = sorted((x for x in may if x.priority == job.priority), key=lambda x: -x.index)
+        later = [x for x in equals if x.index > job.index][:MOST_BEHIND]
+        earlier = [x for x in equals if x.index < job.index][:MOST_BEHIND]
+        if not (later or earlier) or len(lesser) >= MOST_BEHIND:
+            return lesser
+        if self._fits_now(job):
+            behind = [x for x in (*later, *earlier) if not self._fits_now(x)]
+            behind += [x for x in later if self._fits_now(x)]
+        else:
+            behind = [x for x in later if not self._fits_now(x)]
+        return [*lesser, *behind][:MOST_BEHIND]
+
+    def _fits_now(self, job: Job) -> bool:
+        """Whether all that the plan binds of a job has room as things stand, pod by pod."""
+        if job.index not in self._now:
+            if len(self._now) * EACH >= self._most:
+                return False
+            self._now[job.index] = self._first_fit(job)
+        return self._now[job.index]
+
+    def _first_fit(self, job: Job) -> bool:
+        instance, before = self.step.instance, self.step.before
+        loads = Loads.of(instance, before)
+        places: dict[int, Counter[Spot]] = {}
+        for s in instance.pending_of(job.index):
+            n, found = 0, places.setdefault(s, Counter())
+            for _ in range(self.step.after.placed(s)):
+                nodes = range(n, len(instance.nodes))
+                spot = next(free_spots(instance, loads, s, nodes), None)
+                if spot is None:
+                    return False
+                loads.add(s, spot, 1)
+                found[spot] += 1
+                n = spot.node
+        with_it = before.replace({s: dict(spots) for s, spots in places.items()})
+        return not any(fault.rule != Rule.REQUIRED for fault in check(instance, with_it))
+
+    def _bound(self, job: Job) -> Changes:
+        """Pods of a job that the plan binds."""
+        new = self.step.instance.pending_of(job.index)
+        return [(s, spot, k) for s in new for spot, k in self.step.after.podsets[s].items()]
+
+    @cached_property
+    def _loads(self) -> Loads:
+        """Loads after the step, from which pods are taken for a while."""
+        return self.step.loads.copy()
+
+    @cached_property
+    def _named(self) -> Pods:
+        """Pods after the step that anti-affinity names, from which some are taken as well."""
+        after = self.step.after.podsets
+        return {(s, spot): k for s in self._made_way.mates for spot, k in after[s].items()}
+
+    def _may_fit(self, pods: list[tuple[int, Spot]], freed: Changes) -> bool:
+        """Whether there is room for so many pods now that some are gone; by resources of nodes."""
+        nodes = {spot.node for _, spot, _ in freed}
+        for s, wanted in Counter(s for s, _ in pods).items():
+            podset = self.step.instance.podsets[s]
+            asked = (podset.requests, podset.allowed, podset.count)
+            if asked not in self._rooms:
+                every = range(len(self.step.instance.nodes))
+                self._rooms[asked] = sum(_holds(self.step.loads, s, n) for n in every)
+            more = sum(
+                _holds(self._loads, s, n) - _holds(self.step.loads, s, n) for n in sorted(nodes)
+            )
+            if self._rooms[asked] + more < wanted:
+                return False
+        return True
+
+    def _place_without(
+        self,
+        bound: Changes,
+        pods: list[tuple[int, Spot]],
+        undone: Sequence[tuple[int, Spot, int]],
+        back: Pods,
+    ) -> bool:
+        """Whether pods would find another place if some were not bound, and others back."""
+        if self._judged * self._size >= MOST_JUDGED:
+            return False
+        self._judged += 1
+        changes = Counter[tuple[int, Spot]]()
+        for s, spot, k in (*undone, *((s, spot, -k) for s, spot, k in bound)):
+            changes[s, spot] += k
+        without = changed(self.step.after, changes)
+        step = Step(self.step.instance, self.step.before, without)
+        step.loads = self.step.loads.between(self.step.after, without)
+        fuller = self._elsewhere, {spot.node for (_, spot), k in changes.items() if k < 0}
+        return Elsewhere(step, fuller).place(pods, back, EACH) is not None
+
+    def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
+        """Whether what a job has in the room would find another place."""
+        if self._tried >= self._most:
+            return False
+        placement = self._elsewhere.place(room.pods_of(job), back, EACH)
+        self._tried += EACH
+        return placement is not None
+
+
+def _holds(loads: Loads, s: int, n: int) -> int:
+    """Pods of a pod set that a node has room for by its own resources; many if they ask none.
+
+    Devices are left aside: never less than there is room for.
+    """
+    podset = loads.instance.podsets[s]
+    if n not in podset.allowed:
+        return 0
+    rooms = (
+        (limit - load) // amount
+        for amount, load, limit in zip(
+            podset.requests, loads.node[n], loads.instance.nodes[n].capacity, strict=True
+        )
+        if amount and limit is not None
+    )
+    return max(0, min(rooms, default=podset.count))
+
+
+class _Room:
+    """What a victim left, and how far from it jobs have taken what."""
+
+    def __init__(
+        self,
+        step: Step,
+        victim: Job,
+        unit: Pods,
+        rules: list[Rule],
+    ) -> None:
+        self.step, self.unit = step, unit
+        self._taken: dict[int, tuple[int, Counter[tuple[int, Spot]]]] = {}
+        """By job: the distance, and its pods that are so near."""
+        if not rules or not {Rule.CAPACITY, Rule.DEVICES}.isdisjoint(rules):
+            self._along_moves()
+        if Rule.ANTI_AFFINITY in rules:
+            self._repelled()
+        if Rule.QUOTA in rules:
+            self._of_quota(victim)
+
+    def distance(self, job: Job) -> int:
+        """How many moves lie between the victim and the job, and how close they meet there."""
+        return self._taken[job.index][0] if job.index in self._taken else _FAR
+
+    def pods_of(self, job: Job) -> list[tuple[int, Spot]]:
+        """Pods of a job that are in the room."""
+        return sorted(self._taken[job.index][1].elements()) if job.index in self._taken else []
+
+    def _note(self, s: int, spot: Spot, pods: int, distance: int) -> None:
+        j = self.step.instance.podsets[s].job
+        nearest, taken = self._taken.get(j, (distance, Counter()))
+        taken[s, spot] = pods
+        self._taken[j] = (min(nearest, distance), taken)
+
+    def _along_moves(self) -> None:
+        """Go from the victim's nodes to what arrived there, and on to where that came from."""
+        spots = {spot for _, spot in self.unit}
+        seen: set[int] = set()
+        hop = 0
+        while spots and hop < _FAR:
+            nodes = {spot.node for spot in spots}
+            devices = {(spot.node, d) for spot in spots for d in spot.devices}
+            onward: set[Spot] = set()
+            for n in sorted(nodes):
+                for s, spot, k in self.step.arrived_on.get(n, ()):
+                    if not self.step.instance.podsets[s].running:
+                        same = not devices or any((n, d) in devices for d in spot.devices)
+                        if s not in seen:
+                            self._note(s, spot, k, hop + (0 if same else 1))
+                    elif s not in seen:
+                        onward.update(self.step.departures[s])
+                        seen.add(s)
+            seen |= {s for _, taken in self._taken.values() for s, _ in taken}
+            spots, hop = onward - spots, hop + 2
+
+    def _repelled(self) -> None:
+        instance = self.step.instance
+        # By node label and its value, who minds the unit there, or whom it minds.
+        near: dict[tuple[str, str | None], set[int]] = {}
+        for s, spot in self.unit:
+            for t in instance.terms_of.get(s, ()):
+                term = instance.anti_affinities[t]
+                at = term.key, instance.label_domain(spot.node, term.key)
+                near.setdefault(at, set()).update((term.owner, *term.others))
+        for (key, domain), mates in near.items():
+            for s, spot, k in self._bound():
+                if s in mates and instance.label_domain(spot.node, key) == domain:
+                    self._note(s, spot, k, 2)
+
+    def _of_quota(self, victim: Job) -> None:
+        instance = self.step.instance
+        queues = {victim.queue}
+        for _, members in cohorts(instance).items():
+            indices = {queue.index for queue, _ in members}
+            queues |= indices if victim.queue in indices else set()
+        for s, spot, k in self._bound():
+            if instance.job_of(s).queue in queues:
+                self._note(s, spot, k, 3)
+
+    def _bound(self) -> Iterator[tuple[int, Spot, int]]:
+        """Pending pods that are bound."""
+        for arrived in self.step.arrived_on.values():
+            for s, spot, k in arrived:
+                if not self.step.instance.podsets[s].running:
+                    yield s, spot, k

@@ -217,11 +217,6 @@ class Step:
         """Loads after."""
         return Loads.of(self.instance, self.after)
 
-    @cached_property
-    def loads_before(self) -> Loads:
-        """Loads before."""
-        return Loads.of(self.instance, self.before)
-
     def evicted(self, s: int) -> int:
         """Pods of a pod set that ran before and run nowhere after."""
         return max(0, self.before.placed(s) - self.after.placed(s))

@@ -122,7 +122,7 @@ def _of_cluster(plan: Plan, question: Question) -> Sequence[Gauge]:
     """How fragmented the pools are, and how many GPUs the plan would recover."""
     from kantopt.planning.document.actions import waves_of
     from kantopt.planning.fragmentation import fragmentation
-    from kantopt.verify.waves.groups import apply
+    from kantopt.problem.difference import apply
 
     instance = question.instance(plan.model)
     waves, _ = waves_of(instance, plan, "the plan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 
 
 def note_differences(

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from kantopt.formats.objects import Notes
+    from kantopt.formats.notes import Notes
     from kantopt.schema.jobs import Job
     from kantopt.schema.snapshot import ClusterSnapshot
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import API_VERSION, LabelSelector
 from kantopt.schema.jobs import (

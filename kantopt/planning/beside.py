@@ -17,6 +17,7 @@ from kantopt.planning.solving.together import search_together
 from kantopt.problem.cluster import Spot
 from kantopt.problem.derived.aftermath import leftover_question
 from kantopt.problem.derived.focus import focused, is_placed, pending_podsets
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
@@ -30,7 +31,6 @@ from kantopt.search.strategy import Strategy
 from kantopt.shares import PLAN_BESIDE
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from kantopt.verify.waves.groups import apply
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.exports import EXPORTS, NAMES, ExportName
 from kantopt.formats.imported import Imported
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.planning.doubts import doubts
 from kantopt.planning.question import Import, read_question
 from kantopt.schema.answers.reports import Conversion, Difference

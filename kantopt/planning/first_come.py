@@ -12,10 +12,10 @@ from dataclasses import fields, replace
 
 from kantopt.problem.actions import Wave
 from kantopt.problem.derived.focus import is_placed
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, TopologyNeed
 from kantopt.problem.placement import Placement
-from kantopt.verify.waves.groups import apply
 
 _NAMED = (
     ("anti_affinities", "others"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.problem.chosen import asked_for
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.jobs import Job

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kantopt.problem.actions import Action
+from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -56,6 +56,11 @@ class Difference:
     evictions: tuple[Change, ...]
     moves: tuple[Change, ...]
     binds: tuple[Change, ...]
+
+
+def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:
+    """Return the placement after some waves."""
+    return changed(placement, (action for wave in waves for action in wave.actions))
 
 
 def difference(instance: Instance, placement: Placement) -> Difference:

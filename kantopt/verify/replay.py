@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.problem.actions import Wave, without_leftovers
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from kantopt.verify.step import Violation
 from kantopt.verify.waves.affinity import judge_affinity
-from kantopt.verify.waves.groups import apply, judge_groups
+from kantopt.verify.waves.groups import judge_groups
 from kantopt.verify.waves.neighbours import judge_neighbours
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.pods import judge_pods, judge_stopovers

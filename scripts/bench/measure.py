@@ -17,13 +17,13 @@ from kantopt.errors import KantoptError
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.judge import judge
 from kantopt.planning.question import Import, question_of
+from kantopt.problem.difference import apply
 from kantopt.schema.answers.plan import Plan, Tier
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.model import Rule
 from kantopt.schema.validation import validate
 from kantopt.verify.rules import check
-from kantopt.verify.waves.groups import apply
 from scripts.bench.case import Case, Documents
 from scripts.bench.process import Ran
 from scripts.bench.row import Bound, Category, Row

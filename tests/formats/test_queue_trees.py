@@ -12,7 +12,7 @@ from kantopt.errors import BadDataError
 from kantopt.formats.exports import EXPORTS
 from kantopt.formats.imported import Imported
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of, with_parents
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.schema.snapshot import Queue, QueueResource
 from tests.formats.cluster_objects import Object, noted, read, thing
 

@@ -13,12 +13,12 @@ from kantopt.planning.document.judge import judge_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solving import together
 from kantopt.planning.solving.options import Options
+from kantopt.problem.difference import apply
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Limits
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
-from kantopt.verify.waves.groups import apply
 from tests.fuzz.inline import InlineSolver
 from tests.fuzz.promises import broken_promises
 from tests.fuzz.trial import Outcome, carried_out, has_circle, plain, retarget

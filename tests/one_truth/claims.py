@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kantopt.planning.document.actions import waves_of
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -14,7 +15,6 @@ from kantopt.schema.answers.plan import Plan
 from kantopt.schema.answers.plan import Tier as TierRow
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from kantopt.verify.waves.groups import apply
 
 
 class Claim(Protocol):

@@ -17,12 +17,12 @@ from kantopt.planning.question import Question
 from kantopt.planning.solving.options import Engine, Options
 from kantopt.problem.cluster import Spot
 from kantopt.problem.derived.focus import is_placed
+from kantopt.problem.difference import apply
 from kantopt.problem.placement import Placement
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
-from kantopt.verify.waves.groups import apply
 from tests.campaign import some
 from tests.generate import random_documents
 from tests.questions import question

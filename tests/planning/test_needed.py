@@ -14,12 +14,12 @@ from kantopt.planning.later.guard import guard
 from kantopt.planning.question import Question
 from kantopt.planning.solving.options import Options
 from kantopt.problem.actions import Wave, without_leftovers
+from kantopt.problem.difference import apply
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.answers.actions import actions_of
 from kantopt.schema.answers.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
-from kantopt.verify.waves.groups import apply
 from tests.planning.changed_clusters import GPU, Document, question_of
 from tests.planning.test_guard import cases, filled, guarded, placing_plan
 

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import LinearExprT
 from kantopt.cp.metrics.nodes_in_use import counted_on
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.departures import groups_of
+from kantopt.verify.in_use import groups_of
 
 
 def domains_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:

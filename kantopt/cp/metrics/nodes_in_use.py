@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.departures import fees_of
+from kantopt.verify.in_use import fees_of
 
 
 def nodes_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:

@@ -15,7 +15,7 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.bounds.departures import fees_of
+from kantopt.verify.in_use import fees_of
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.displaced import running_part
 from kantopt.verify.metrics.domains_crossed import fewest_for_need

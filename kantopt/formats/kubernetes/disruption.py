@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 
 from kantopt.formats.kubernetes.nodes import bounded, read_selector
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import PodDisruptionBudget
 from kantopt.schema.stays import Cause, Fixed

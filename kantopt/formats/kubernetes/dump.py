@@ -37,7 +37,8 @@ from kantopt.formats.kubernetes.units import Units
 from kantopt.formats.kubernetes.unstarted import unstarted
 from kantopt.formats.kubernetes.volumes.attachments import attachable
 from kantopt.formats.kubernetes.volumes.mounted import Volumes
-from kantopt.formats.objects import UNREAD, Notes, Objects, ended
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import UNREAD, Objects, ended
 from kantopt.formats.view import View
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.hints import unoffered

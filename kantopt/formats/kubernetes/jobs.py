@@ -16,7 +16,7 @@ from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.runtime import last_checkpoint, min_runtime
 from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels, with_hostname
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.snapshot import HOSTNAME

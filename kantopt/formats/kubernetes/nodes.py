@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector, Toleration
 from kantopt.schema.jobs import NodeSelectorTerm, PreferredNodes

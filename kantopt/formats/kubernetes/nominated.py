@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
-from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import Objects
 from kantopt.schema.base import HostPort
 from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.jobs import NodeSelectorTerm

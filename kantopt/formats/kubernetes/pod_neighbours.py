@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded, read_selector
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import (

@@ -22,7 +22,7 @@ from kantopt.formats.kubernetes.pod_neighbours import (
     read_wishes,
 )
 from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature

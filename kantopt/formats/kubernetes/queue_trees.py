@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Queue, QueueResource
 

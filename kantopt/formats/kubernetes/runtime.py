@@ -8,7 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 _COOLDOWN = ("kantopt/min-runtime", "volcano.sh/cooldown-time")

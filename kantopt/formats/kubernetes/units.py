@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 
 _LWS = "leaderworkerset.sigs.k8s.io"

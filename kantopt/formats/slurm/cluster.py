@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from kantopt.errors import Problem, UsageError
 from kantopt.formats.imported import Aside, Imported, reporting
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.defaults import with_defaults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.tres import read_gres

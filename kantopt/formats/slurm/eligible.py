@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION
 from kantopt.formats.slurm.records import Record
 from kantopt.schema.base import Expression

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kantopt.formats.differences import note_differences
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.formats.slurm.export_jobs import is_id, job_text, time_text

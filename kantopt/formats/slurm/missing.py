@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.nodes import has_jobs
 from kantopt.formats.slurm.partitions import Partitions

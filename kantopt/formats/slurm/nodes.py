@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.names import FEATURE, PARTITION
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record

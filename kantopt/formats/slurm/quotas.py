@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.tres import read_tres
 from kantopt.schema.quantity import from_base

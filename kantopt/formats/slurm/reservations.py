@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.identity import owner_of, user_of
 from kantopt.formats.slurm.names import RESERVATION
 from kantopt.formats.slurm.records import ENDLESS, Record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.names import LEVEL
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record

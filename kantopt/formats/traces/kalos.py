@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import MOST_SECONDS, Row, check_columns, rows_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.gangs import GPU

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import Row, header_of, rows_of
 from kantopt.schema.base import API_VERSION, Expression
 from kantopt.schema.hints import quote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.traces.openb import POD_COLUMNS, job_of, kind_of, nodes_of
 from kantopt.formats.traces.rows import MOST_SECONDS, check_columns, rows_of
 from kantopt.schema.base import API_VERSION, Metadata

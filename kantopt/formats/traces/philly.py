@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import Row, check_columns, rows_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.gangs import gang_of

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import MOST_SECONDS
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import quote

@@ -12,7 +12,7 @@ from typing import Any
 from kantopt.formats.differences import note_differences
 from kantopt.formats.imported import Imported
 from kantopt.formats.kubernetes.dump import import_kubernetes
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.written import sameness
 from kantopt.formats.written.gangs import labels_of
 from kantopt.formats.written.kai import KAI

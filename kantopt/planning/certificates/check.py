@@ -16,6 +16,7 @@ from kantopt.planning.document.judge import judge_plan, unchecked_claims, verdic
 from kantopt.planning.later.snapshot import Since, placement_in
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.actions import without_leftovers
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.answers.certificate import Certificate, CertifiedTier
@@ -30,7 +31,6 @@ from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
-from kantopt.verify.waves.groups import apply
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 
 

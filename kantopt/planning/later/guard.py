@@ -17,6 +17,7 @@ from kantopt.planning.later.still_there import StillThere
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.actions import Action, without_leftovers
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.answers.actions import actions_of, in_waves
@@ -28,7 +29,6 @@ from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
-from kantopt.verify.waves.groups import apply
 
 
 @dataclass(frozen=True, slots=True)

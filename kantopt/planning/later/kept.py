@@ -13,11 +13,10 @@ from kantopt.planning.later.prefix import longest_legal_prefix
 from kantopt.planning.later.still_there import StillThere
 from kantopt.planning.question import Question
 from kantopt.problem.actions import without_leftovers
-from kantopt.problem.difference import difference
+from kantopt.problem.difference import apply, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.answers.plan import Move, Plan
-from kantopt.verify.waves.groups import apply
 
 
 def still_legal(

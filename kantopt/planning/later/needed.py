@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from kantopt.planning.later.prefix import LegalPrefix, Outline, Steps, legal_prefix
 from kantopt.problem.actions import Action, without_leftovers
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric
 from kantopt.verify.metrics import measure
-from kantopt.verify.waves.groups import apply
 
 _CAUSE = ("needless", "no step that is left needs it, and objectives are no worse without it")
 

@@ -16,6 +16,7 @@ from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.actions import Wave
+from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -32,7 +33,6 @@ from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.victims.ending import Bears
-from kantopt.verify.waves.groups import apply
 
 if TYPE_CHECKING:
     from kantopt.planning.document.write import Answer

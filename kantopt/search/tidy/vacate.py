@@ -17,7 +17,7 @@ from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
-from kantopt.verify.bounds.departures import fees_of, groups_of
+from kantopt.verify.in_use import fees_of, groups_of
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE, Metric.COST, Metric.ENERGY)
 """Metrics that fall when a group of nodes is emptied."""

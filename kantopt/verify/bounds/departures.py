@@ -15,6 +15,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.in_use import fees_of, groups_of
 from kantopt.verify.step import Loads
 
 MOST_STEPS = 8
@@ -211,17 +212,6 @@ def _roomiest(wanted: int, rooms: Sequence[int], groups: Sequence[int | None]) -
     return fewest
 
 
-def fees_of(instance: Instance, tier: Tier) -> tuple[int, ...]:
-    """Return what each node counts in a tier while it is in use, whatever its pods count."""
-    match tier.metric:
-        case Metric.COST:
-            return tuple(node.price for node in instance.nodes)
-        case Metric.ENERGY:
-            return tuple(1000 * node.idle_power for node in instance.nodes)
-        case _:
-            return (1,) * len(instance.nodes)
-
-
 @lru_cache(maxsize=16)
 def emptied(instance: Instance, tier: Tier) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Return the fees of all nodes in use that a tier counts, and of those that can be emptied.
@@ -279,18 +269,3 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
 @lru_cache(maxsize=16)
 def _leaving(instance: Instance, tier: Tier) -> tuple[int, tuple[int, ...]]:
     return leaving(instance, groups_of(instance, tier))
-
-
-@lru_cache(maxsize=16)
-def groups_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
-    """Return the group of each node that a tier counts; ``None`` for the others.
-
-    That is its domain at the tier's level; of a tier of nodes each node is a group by itself.
-    """
-    nodes = counted(instance, tier)
-    of: Sequence[int | None] = range(len(instance.nodes))
-    if tier.level is not None:
-        of = instance.topology.domain_of[tier.level]
-    elif tier.metric is Metric.DOMAINS_IN_USE:
-        nodes = frozenset()  # there are no levels, and so no domains
-    return tuple(group if n in nodes else None for n, group in enumerate(of))

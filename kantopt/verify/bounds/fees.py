@@ -10,7 +10,8 @@ from functools import lru_cache
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.departures import emptied, fees_of, most_evictions, most_moves, to_hold
+from kantopt.verify.bounds.departures import emptied, most_evictions, most_moves, to_hold
+from kantopt.verify.in_use import fees_of
 
 Load = tuple[int, Sequence[int]]
 """An amount that pods take wherever they are, and the most that each node holds of it."""

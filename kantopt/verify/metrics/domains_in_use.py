@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.departures import fewest_in_use, groups_of
+from kantopt.verify.bounds.departures import fewest_in_use
+from kantopt.verify.in_use import groups_of
 from kantopt.verify.metrics.nodes_in_use import used_nodes
 from kantopt.verify.step import Step
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.departures import fees_of, may_leave
+from kantopt.verify.bounds.departures import may_leave
 from kantopt.verify.bounds.fees import cheapest, least_fees
+from kantopt.verify.in_use import fees_of
 from kantopt.verify.metrics.nodes_in_use import used_nodes
 from kantopt.verify.metrics.unplaced import gpu_unit, least_gpus_on_nodes
 from kantopt.verify.step import Step

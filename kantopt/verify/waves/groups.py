@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from kantopt.problem.actions import Action, Wave
+from kantopt.problem.actions import Action
 from kantopt.problem.difference import changed
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
@@ -109,8 +109,3 @@ def _steps(
                 todo.append(after)
                 placements[after] = changed(before, waves[p])
             yield before, placements[after], p
-
-
-def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:
-    """Return the placement after some waves."""
-    return changed(placement, (action for wave in waves for action in wave.actions))

@@ -55,7 +55,7 @@ def merged_of(instance: Instance) -> Merged:
 
 
 @lru_cache(maxsize=4)
-def groups_of(merged: Merged) -> tuple[PriceGroup, ...]:
+def price_groups(merged: Merged) -> tuple[PriceGroup, ...]:
     """Return the groups of a question, pods that nothing tells apart counted together.
 
     Where running pods of a role may move, pending ones count with them: the gang rule binds none

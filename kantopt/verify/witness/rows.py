@@ -10,7 +10,7 @@ from kantopt.problem.derived.classes import Merged
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.witness.capacity import CapacityRow, capacity_rows
-from kantopt.verify.witness.groups import PriceGroup, groups_of, merged_of
+from kantopt.verify.witness.groups import PriceGroup, merged_of, price_groups
 from kantopt.verify.witness.sums import Sum, least_placed, limits_of, nothing, sum_of
 
 
@@ -85,7 +85,7 @@ def price_rows(
     """
     merged = merged_of(instance)
     alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
-    groups = groups_of(merged)
+    groups = price_groups(merged)
     objective = sum_of(alike[tiers[i]], merged.instance, groups, 0)
     if objective is None and bare:
         objective = nothing(groups)

@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.errors import BadDataError, UsageError
 from kantopt.formats.imported import Imported
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.formats.slurm.eligible import read_constraint
 from kantopt.formats.slurm.policy import Policy, ranks

@@ -8,7 +8,7 @@ from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import read_node
 from kantopt.formats.kubernetes.nominated import may_enter, requests_of, take
 from kantopt.formats.kubernetes.pods import read_pod
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.quantity import to_base
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from kantopt.formats.kubernetes.nominated import Amounts
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.objects import Notes
+from kantopt.formats.notes import Notes
 from kantopt.schema.base import Expression
 from kantopt.schema.hundredths import (
     BY_KOORDINATOR,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.formats.kubernetes.nodes import read_taints, read_tolerations
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import Objects
 from kantopt.schema.base import Expression, Toleration
 from kantopt.schema.eligibility import tolerates
 from kantopt.schema.jobs import NodeSelectorTerm

@@ -20,7 +20,8 @@ from kantopt.formats.kubernetes.kueue.preemption import (
 from kantopt.formats.kubernetes.kueue.workloads import GROUP
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
-from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base

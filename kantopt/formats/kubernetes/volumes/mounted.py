@@ -21,7 +21,8 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     size_of,
     waiting_claims,
 )
-from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm

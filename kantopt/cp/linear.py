@@ -1,4 +1,4 @@
-"""The same counts for HiGHS: a CP-SAT model written as a linear program in whole numbers.
+"""The whole model for HiGHS: what CP-SAT is given, as a linear program in whole numbers.
 
 HiGHS computes in floats: what it finds is a candidate for the judge, and that there is nothing
 better is its opinion, not a proof.

@@ -1,1 +1,1 @@
-"""The use cases, one file each; nothing here prints."""
+"""The use cases, a file or folder each, and what several of them need; nothing here prints."""

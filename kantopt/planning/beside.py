@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.ahead import in_the_way
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.first_come import first_come
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.leftovers import with_leftovers
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.planning.solving.together import search_together
 from kantopt.problem.cluster import Spot
 from kantopt.problem.derived.aftermath import leftover_question

@@ -21,21 +21,21 @@ from kantopt.planning.certificates.judged import (
     subject_of,
     written,
 )
+from kantopt.planning.certificates.later import Since, placement_in
 from kantopt.planning.certificates.preempted import broken
 from kantopt.planning.certificates.second_opinion import second_opinion
 from kantopt.planning.certificates.witnesses import Witnesses
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.judge import judge_plan
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import plan_document
-from kantopt.planning.later.snapshot import Since, placement_in
 from kantopt.planning.question import Question
-from kantopt.planning.solving.ended import not_examined
+from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.planning.solving.together import search_together
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance

@@ -144,7 +144,7 @@ def _json(file: str, text: str) -> dict[str, Any]:
 
 def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
     from kantopt.formats.kubernetes.dump import import_kubernetes
-    from kantopt.formats.objects import flatten
+    from kantopt.formats.kubernetes.objects import flatten
 
     raws = load_raw(paths)
     problems = [

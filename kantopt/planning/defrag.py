@@ -13,7 +13,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.planning.wishes import drained, read_goals
+from kantopt.planning.written_goals import drained, read_goals
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Metric, Model, Objective

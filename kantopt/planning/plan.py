@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
-from kantopt.planning.document.failing import bears_of, failing_jobs
 from kantopt.planning.document.held_to import held_to_words
+from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.repeated import proved_bounds
-from kantopt.planning.solving.ended import not_examined
+from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.leftovers import with_leftovers
 from kantopt.planning.solving.news import Tell

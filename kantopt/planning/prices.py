@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.document.identity import snapshot_ref
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.question import Question
 from kantopt.planning.solving.messages import search_task
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import REMEMBERED
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.planning.solving.together import until_last_word
 from kantopt.planning.wanted import model_for
 from kantopt.problem.actions import Wave

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.doubts import doubts
-from kantopt.planning.spared import spared, without_spared
+from kantopt.planning.kueue_victims import spared, without_spared
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.certificate import Certificate
@@ -318,7 +318,7 @@ def _imported(
         return read, ()
     from kantopt.formats.kubernetes.annotations import annotations_read
     from kantopt.formats.kubernetes.dump import import_kubernetes
-    from kantopt.formats.objects import flatten
+    from kantopt.formats.kubernetes.objects import flatten
 
     objects = [item for raw in raws for item in flatten(raw.data)]
     imported = import_kubernetes(

@@ -18,7 +18,7 @@ from kantopt.planning.document.identity import (
 from kantopt.planning.document.left import held_back
 from kantopt.planning.document.timing import timed
 from kantopt.planning.question import Question
-from kantopt.planning.solving.ended import TOO_LATE
+from kantopt.planning.solving.cut_short import TOO_LATE
 from kantopt.problem.ages import Ages
 from kantopt.problem.tiers import Tier
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.errors import BadDataError, UsageError
+from kantopt.planning.by_size import spread_figures
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.question import Question
-from kantopt.planning.spreads import spread_figures
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.restricted import finest_level

@@ -13,7 +13,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State

@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.search.insertion.fill import fill, room_for
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.order.units import close_jobs
 from kantopt.search.preemption.justify import drop, rightly

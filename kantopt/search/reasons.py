@@ -13,9 +13,9 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
+from kantopt.search.beside import beside
 from kantopt.search.causes import Causes
 from kantopt.search.counts.neighbours import REFUSALS
-from kantopt.search.insertion.beside import beside
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask

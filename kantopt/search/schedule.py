@@ -101,10 +101,10 @@ def _no_glance(desk: Desk) -> str:
 
 
 def _close_enough(desk: Desk) -> str:
-    from kantopt.search.techniques.squeaky_wheel import spread_tiers
+    from kantopt.search.techniques.squeaky_wheel import closeness_tiers
 
     best = desk.incumbent
-    if all(best.values[i] <= best.floor(i) for i in spread_tiers(desk.tiers)):
+    if all(best.values[i] <= best.floor(i) for i in closeness_tiers(desk.tiers)):
         return "nothing is known to be spread"
     return _nothing_new(SQUEAKY_WHEEL.name)(desk)
 

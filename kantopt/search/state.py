@@ -15,8 +15,8 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.search.counts.neighbours import Neighbours
 from kantopt.search.counts.pace import Pace
 from kantopt.search.counts.quotas import Quotas
-from kantopt.search.counts.touched import Touched
 from kantopt.search.shapes import Ints, Mask, PodShape, mask_of, shapes_of
+from kantopt.search.touched import Touched
 
 UNLIMITED = 2**61
 """Stands for no limit in arrays; twice the largest sum of amounts is still below it plus that."""

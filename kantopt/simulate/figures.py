@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from kantopt.planning.spreads import SIZES
+from kantopt.planning.by_size import SIZES
 from kantopt.schema.answers.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import listed, plural

@@ -8,7 +8,7 @@ import numpy as np
 
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import room_for
-from kantopt.search.insertion.gangs import Placer, Want
+from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 

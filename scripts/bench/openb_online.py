@@ -19,7 +19,7 @@ from kantopt.problem.mix import Shape, commonest_shapes
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.model import Model, Objective
 from kantopt.schema.objectives import UnplacedObjective
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy

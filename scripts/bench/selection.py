@@ -18,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State

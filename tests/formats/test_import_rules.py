@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kantopt.errors import UsageError
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.topology import find_levels
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing
 
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"

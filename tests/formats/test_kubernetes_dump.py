@@ -10,7 +10,7 @@ import pytest
 
 from kantopt.formats.imported import Imported
 from kantopt.formats.kubernetes.dump import import_kubernetes
-from kantopt.formats.objects import flatten
+from kantopt.formats.kubernetes.objects import flatten
 from kantopt.schema.consistency import check_snapshot
 from kantopt.schema.job_consistency import check_jobs
 from tests.formats.cluster_objects import job

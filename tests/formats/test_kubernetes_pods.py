@@ -9,7 +9,7 @@ import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.formats.kubernetes.dump import import_kubernetes
-from kantopt.formats.objects import flatten
+from kantopt.formats.kubernetes.objects import flatten
 from kantopt.schema.jobs import PodRef
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kantopt.formats.exports import EXPORTS, ExportName
 from kantopt.formats.kubernetes.dump import import_kubernetes
-from kantopt.formats.objects import flatten
+from kantopt.formats.kubernetes.objects import flatten
 from kantopt.formats.written.export import GIVEN_NAMES
 from kantopt.formats.written.gangs import labels_of
 from kantopt.formats.written.native import ANNOTATED, OWNERLESS

@@ -7,9 +7,9 @@ import random
 from typing import Any
 
 from kantopt.clock import Deadline
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.question import Question
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.search.beside import beside
 from kantopt.search.explain.places import Survey
-from kantopt.search.insertion.beside import beside
 from kantopt.search.reasons import first_reason
 from kantopt.search.state import State
 from tests.verify.world import HOST, job, node, pods, podset_of, question

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -125,6 +126,30 @@ def test_the_key_that_is_kept_up_to_date_is_what_the_judge_measures(seeds: range
             assert not check(instance, after, (Rule.CAPACITY, Rule.ELIGIBILITY, Rule.ANTI_AFFINITY))
             if check(instance, after, (Rule.LIMITS, Rule.QUOTA, Rule.DISRUPTION)):
                 assert packing.broken()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operator_draws_from_its_generator_alone_and_says_whom_it_took(
+    operator: Callable[[Packing, random.Random], list[int]],
+) -> None:
+    instance = hard(3, "counts")
+    tiers = tiers_of(instance)
+    scope = scope_of(instance, construct(instance, BRIEF, Strategy.BEST_FIT))
+    took = 0
+    for seed in range(20):
+        told = []
+        for _ in range(2):
+            packing = Packing(scope, tiers, measure(instance, instance.current, tiers), 0)
+            unasked = random.getstate()
+            placed = list(packing.placed)
+            loose = operator(packing, random.Random(seed))
+            assert random.getstate() == unasked
+            told.append((loose, packing.snapshot()))
+            lost = [before - after for before, after in zip(placed, packing.placed, strict=True)]
+            assert all(loose.count(g) <= max(0, lost[g]) for g in set(loose))
+            took += sum(lost)
+        assert told[0] == told[1]
+    assert took
 
 
 def test_what_is_undone_leaves_no_trace() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.search.construct import construct
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State

@@ -280,7 +280,7 @@ def test_equal_jobs_are_placed_together_as_one_after_the_other(
     nodes = [node(f"n{i}", cpu=rng.randint(4, 16), gpu=rng.choice((0, 2, 4))) for i in range(6)]
     instance = question(nodes, jobs)
     together = built(instance, strategy)
-    monkeypatch.setattr("kantopt.search.insertion.gangs.Placer.anywhere", lambda *_: False)
+    monkeypatch.setattr("kantopt.search.insertion.placer.Placer.anywhere", lambda *_: False)
     assert built(instance, strategy).podsets == together.podsets
 
 

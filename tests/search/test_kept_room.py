@@ -11,7 +11,7 @@ import pytest
 
 from kantopt.problem.cluster import Spot
 from kantopt.schema.model import Rule
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.preemption.kept_room import KeptRoom, room_of_the_gone
 from kantopt.search.preemption.preempt import Preemption

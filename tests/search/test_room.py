@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.search.construct import is_legal
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.preemption.reverse_trim import ReverseTrim

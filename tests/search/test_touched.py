@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from kantopt.search.counts.touched import Touched
+from kantopt.search.touched import Touched
 
 
 def test_what_is_forgotten_is_told_as_all_nodes_and_the_rest_as_it_was() -> None:

@@ -1,1 +1,1 @@
-"""Master programs of column generation: which patterns, contents or shares, and at what prices."""
+"""Linear programs over patterns, contents and shares: masters of column generation, and prices."""

@@ -26,6 +26,7 @@ from kantopt.formats.kubernetes.moment import newest_moment
 from kantopt.formats.kubernetes.namespaces import Namespaces, cluster_uid
 from kantopt.formats.kubernetes.nodes import read_node, selector_keys
 from kantopt.formats.kubernetes.nominated import BindRequests, with_rooms
+from kantopt.formats.kubernetes.objects import UNREAD, Objects, ended
 from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
@@ -38,7 +39,6 @@ from kantopt.formats.kubernetes.unstarted import unstarted
 from kantopt.formats.kubernetes.volumes.attachments import attachable
 from kantopt.formats.kubernetes.volumes.mounted import Volumes
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import UNREAD, Objects, ended
 from kantopt.formats.view import View
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.hints import unoffered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kantopt.formats.kubernetes.nodes import read_selector
-from kantopt.formats.objects import Objects
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.selection import expression_matches, requirements_of
 

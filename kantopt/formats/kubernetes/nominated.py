@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.schema.base import HostPort
 from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.jobs import NodeSelectorTerm

@@ -13,9 +13,9 @@ from typing import Literal
 
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
 from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.quantity import whole_number
 

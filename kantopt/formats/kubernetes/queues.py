@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queue_trees import Placed, with_parents
 from kantopt.formats.kubernetes.runtime import queue_runtime
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource

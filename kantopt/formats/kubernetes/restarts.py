@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.stays import PACES, Pace
 

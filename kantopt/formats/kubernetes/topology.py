@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import HOSTNAME, Node, Topology, TopologyLevel
 

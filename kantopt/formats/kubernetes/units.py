@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 
 _LWS = "leaderworkerset.sigs.k8s.io"

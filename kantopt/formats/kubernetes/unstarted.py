@@ -18,9 +18,9 @@ from kantopt.formats.kubernetes.kueue.workloads import (
 )
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod, read_pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 
 VOLCANO_JOBS = "batch.volcano.sh"

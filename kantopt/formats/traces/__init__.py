@@ -1,1 +1,1 @@
-"""Records of jobs over time, as clusters publish them."""
+"""What clusters and archives publish: traces of jobs over time, and lists of nodes and pods."""

@@ -11,7 +11,7 @@ from kantopt.planning.capacity.most import MOST_PODS
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.capacity import DomainRoom, LevelRoom, Share
 from kantopt.schema.model import Rule
-from kantopt.search.insertion.beside import beside
+from kantopt.search.beside import beside
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints

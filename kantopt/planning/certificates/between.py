@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.planning.certificates.later import Since, since
 from kantopt.planning.certificates.preempted import raised
-from kantopt.planning.later.snapshot import Since, since
+from kantopt.planning.kueue_victims import without_victims
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.spared import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
@@ -246,7 +246,7 @@ def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDump
 
         return SlurmDumps(raws, later)
     from kantopt.formats.kubernetes.history.pairing import KubernetesDumps
-    from kantopt.formats.objects import flatten
+    from kantopt.formats.kubernetes.objects import flatten
 
     objects, later_objects = (
         [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
@@ -264,7 +264,7 @@ def _is_pod(item: object) -> bool:
 
 
 def _without_pods(raw: RawDocument) -> RawDocument:
-    from kantopt.formats.objects import flatten
+    from kantopt.formats.kubernetes.objects import flatten
 
     if not is_kubernetes(raw.data):
         return raw

@@ -9,11 +9,11 @@ from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.certificates.assumed import assumed
 from kantopt.planning.certificates.between import Between, became_of
 from kantopt.planning.certificates.judged import Judged, judged_between, sealed, spared, subject_of
+from kantopt.planning.certificates.later import Since, placement_in
 from kantopt.planning.certificates.preempted import broken
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.claims import claim, compared
 from kantopt.planning.document.judge import judge_plan, unchecked_claims, verdict_of
-from kantopt.planning.later.snapshot import Since, placement_in
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.difference import apply

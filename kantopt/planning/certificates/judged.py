@@ -9,9 +9,9 @@ from kantopt.planning.certificates.arrivals import judge_arrivals
 from kantopt.planning.certificates.between import Between
 from kantopt.planning.document.judge import verdict_of
 from kantopt.planning.document.left import left_pending
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.question import Question
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.actions import Wave
 from kantopt.problem.difference import Numbering, difference
 from kantopt.problem.instance import Instance

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kantopt.planning.document.claims import claim, compared, listed
-from kantopt.planning.document.failing import bears_of
 from kantopt.planning.document.goals import goal_rows
+from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kantopt.planning.document.claims import as_standing
-from kantopt.planning.document.failing import bears_of
 from kantopt.planning.document.goals import goal_rows
 from kantopt.planning.document.identity import (
     budget_refs,
@@ -19,6 +18,7 @@ from kantopt.planning.document.identity import (
 )
 from kantopt.planning.document.left import held_back, no_less_important
 from kantopt.planning.document.timing import timed
+from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only

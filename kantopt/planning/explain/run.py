@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.document.failing import failing_jobs
 from kantopt.planning.document.left import left_aside_from
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
@@ -32,6 +31,7 @@ from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
+from kantopt.planning.failing import failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.chosen import asked_for

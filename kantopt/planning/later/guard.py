@@ -9,13 +9,13 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.document.actions import action_of
 from kantopt.planning.document.identity import identified
 from kantopt.planning.document.left import left_pending
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.drained import drain_words
 from kantopt.planning.later.needed import without_needless
 from kantopt.planning.later.prefix import LegalPrefix, Outline, Steps, longest_legal_prefix
 from kantopt.planning.later.still_there import StillThere
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.actions import Action, without_leftovers
 from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from kantopt import shares
 from kantopt.clock import Deadline, Reserve, elapsed
 from kantopt.planning.document.left import left_pending
-from kantopt.planning.solving.ended import TOO_LATE, what_ended
+from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.solving.cut_short import TOO_LATE, what_ended
 from kantopt.planning.solving.ending import ending_seconds
 from kantopt.planning.solving.news import News, Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.planning.solving.tiers import tier_rows
 from kantopt.problem.actions import Wave
 from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance

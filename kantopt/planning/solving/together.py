@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.solving.closer import (
-    bring_closer,
-    complete,
-    refine,
-    spread_is_next,
-    try_again,
-)
 from kantopt.planning.solving.messages import search_task
 from kantopt.planning.solving.news import News
+from kantopt.planning.solving.refine import (
+    bring_closer,
+    closeness_is_next,
+    complete,
+    refine,
+    try_again,
+)
 from kantopt.planning.solving.solver_process import NO_TIME, SolverProcess
 from kantopt.planning.solving.touches import come_nearer, spare
 from kantopt.problem.placement import Placement
@@ -180,12 +180,12 @@ def _move_on(run: Run, deadline: Deadline, process: SolverProcess) -> None:
     Chains go on where nothing more can be done about that and other tiers are open, too.
     """
     while process.open and not deadline.over() and not run.incumbent.optimal:
-        if spread_is_next(run):
+        if closeness_is_next(run):
             bring_closer(run, deadline, process)
             continue
-        if not spread_is_next(run, alone=True):
+        if not closeness_is_next(run, alone=True):
             _chains(run, deadline, process)
-        if not spread_is_next(run):
+        if not closeness_is_next(run):
             process.wait(deadline, "news")
 
 
@@ -234,7 +234,7 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
             incumbent.tiers,
             incumbent.placement,
             found=found,
-            enough=lambda _: process is not None and (process.infeasible or spread_is_next(run)),
+            enough=lambda _: process is not None and (process.infeasible or closeness_is_next(run)),
             known=incumbent.known,
         )
         improve(best, deadline, run.options.seed, patience=None if goes_on else patience, news=news)

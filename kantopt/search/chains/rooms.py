@@ -72,6 +72,7 @@ class Rooms:
         self._places = [mask_of(self.nodes, nodes) & entered for nodes in scope.parts]
         """Per part, nodes that admit somebody."""
         self.home = [group.home for group in groups]
+        """Per group, its pods in the snapshot by node."""
         self.on: list[dict[int, int]] = [{} for _ in groups]
         """Pods of each group by node."""
         self._lay_out(SLOTS)
@@ -122,6 +123,7 @@ class Rooms:
         """1 where a pod that leaves would be one more that is not at home."""
         self.node_at: Ints = np.repeat(np.arange(self.nodes), width)
         self.slot: list[dict[int, int]] = [{} for _ in range(self.nodes)]
+        """Per node, the column of each group that has pods there."""
         self._spare = [
             list(range((n + 1) * width - 1, n * width - 1, -1)) for n in range(self.nodes)
         ]

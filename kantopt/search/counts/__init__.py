@@ -1,1 +1,1 @@
-"""What rules count beside loads, kept up to date by a search's state."""
+"""What rules count beside loads, as a search's state keeps it: neighbours, quotas, moves."""

@@ -1,1 +1,1 @@
-"""What every technique is run by: the contract, the schedule, the incumbent it betters."""
+"""What every technique is run by: the contract, the desk, the incumbent that it betters."""

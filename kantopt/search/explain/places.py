@@ -11,9 +11,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
+from kantopt.search.beside import beside
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.counts.neighbours import REFUSALS
-from kantopt.search.insertion.beside import beside
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask

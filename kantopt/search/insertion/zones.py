@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kantopt.schema.zone import Zone
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Mask, mask_of
 from kantopt.search.state import State

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from kantopt.problem.difference import Kind
 from kantopt.problem.instance import Instance
-from kantopt.search.order.closeness import Near, grouped_jobs, scarce_in, scarce_quotas
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
+from kantopt.search.order.waits import Near, grouped_jobs, scarce_in, scarce_quotas
 
 Obstacle = Key | tuple[str, object]
 """What a unit waits for: a thing of which there is too little, or one of a few other reasons."""

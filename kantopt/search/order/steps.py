@@ -10,9 +10,9 @@ from typing import NamedTuple
 from kantopt.problem.cluster import Spot
 from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
-from kantopt.search.order.closeness import Near, scarce_in, scarce_quotas
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit, taken
+from kantopt.search.order.waits import Near, scarce_in, scarce_quotas
 
 
 class Hop(NamedTuple):

@@ -10,7 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
 from kantopt.verify.rules import check

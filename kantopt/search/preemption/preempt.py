@@ -11,7 +11,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import room_for
-from kantopt.search.insertion.gangs import Want
+from kantopt.search.insertion.placer import Want
 from kantopt.search.preemption.pushing import Place, Pushing
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kantopt.search.insertion.gangs import Placer, Want
+from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.preemption.put_back import PutBack
 from kantopt.search.preemption.victims import Victims
 from kantopt.search.shapes import Mask

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
-from kantopt.search.insertion.gangs import Want
+from kantopt.search.insertion.placer import Want
 from kantopt.search.preemption.pushing import Place, Pushing
 from kantopt.search.state import Change
 

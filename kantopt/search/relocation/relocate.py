@@ -15,7 +15,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import fill, room_for
-from kantopt.search.insertion.gangs import Placer, Want
+from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.relocation.slice_rooms import Rooms, nodes_for_slices

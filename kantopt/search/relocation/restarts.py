@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kantopt.problem.freedom import freedom_of
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State

@@ -14,7 +14,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.preemption.justify import rightly
 from kantopt.search.preemption.preempt import Preemption
@@ -86,12 +86,12 @@ def regroup(
     news
         Asked after each time whether somebody else has found a better placement: then this ends.
     """
-    closeness = [tiers[i] for i in spread_tiers(tiers)]
+    closeness = [tiers[i] for i in closeness_tiers(tiers)]
     if closeness:
         _Wheel(instance, placement, closeness, seed).run(deadline, found, rounds, news)
 
 
-def spread_tiers(tiers: Sequence[Tier]) -> list[int]:
+def closeness_tiers(tiers: Sequence[Tier]) -> list[int]:
     """Return which tiers say how far gangs are spread."""
     return [i for i, tier in enumerate(tiers) if tier.metric in CLOSENESS]
 

@@ -10,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.insertion.gangs import Placer
+from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.preemption.kept_room import room_of_the_gone
 from kantopt.search.relocation.relocate import Relocation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kantopt.planning.spreads import SIZES, size_of
+from kantopt.planning.by_size import SIZES, size_of
 from kantopt.simulate.history import JobRecord
 from kantopt.simulate.metrics.kaplan_meier import Survival, kaplan_meier
 from kantopt.simulate.metrics.value import Value

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 
-from kantopt.planning.spreads import SIZES
+from kantopt.planning.by_size import SIZES
 from kantopt.schema.answers.sweep import FailedCell, Sweep, SweepValue
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.simulate.metrics.value import Value

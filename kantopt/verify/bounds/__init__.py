@@ -1,1 +1,1 @@
-"""Bounds by arithmetic: formulas over a whole question that metrics are at least."""
+"""Bounds by arithmetic: what a metric is at least, by formulas over the whole question."""

@@ -6,9 +6,9 @@ from collections import Counter
 
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices, claims_of
 from kantopt.formats.kubernetes.nodes import read_term
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.volumes.waiting_claims import NOWHERE, Terms
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Key, View
 
 _MOST_USERS = 256

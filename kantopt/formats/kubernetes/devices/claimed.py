@@ -16,9 +16,9 @@ from kantopt.formats.kubernetes.devices.requests import (
 )
 from kantopt.formats.kubernetes.devices.resources import DeviceResources, accepted, amounts, counted
 from kantopt.formats.kubernetes.devices.slices import Device, DeviceId, read_devices
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Key, View
 from kantopt.schema.snapshot import Node
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kantopt.formats.kubernetes.history.owners import Owners, Raw, Verdict, view_of
-from kantopt.formats.objects import ended
+from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Became
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kantopt.formats.kubernetes.disruption import owner_of
-from kantopt.formats.objects import ended
+from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Became
 

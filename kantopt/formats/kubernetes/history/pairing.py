@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kantopt.formats.kubernetes.history.owners import Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.pods import Dumps
-from kantopt.formats.objects import KINDS, ended
+from kantopt.formats.kubernetes.objects import KINDS, ended
 from kantopt.formats.pair import Counted, Key, Pair
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import History

@@ -8,7 +8,7 @@ from kantopt.formats.kubernetes.history.decided import is_free_for
 from kantopt.formats.kubernetes.history.fates import Events, became
 from kantopt.formats.kubernetes.history.owners import Owners, Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
-from kantopt.formats.objects import ended
+from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.pair import Key
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Fate

@@ -22,11 +22,11 @@ from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import selector_keys
 from kantopt.formats.kubernetes.nominated import Amounts, may_enter, requests_of, take
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.runtime import duration_seconds
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.reservation import Reservation

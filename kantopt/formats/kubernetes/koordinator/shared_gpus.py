@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pod_requests import pod_requests
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.hundredths import HUNDREDTHS, asks_for_part, is_gpu, touched_gpus
 from kantopt.schema.quantity import from_base, to_base

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kantopt.formats.kubernetes.nodes import read_taints, read_tolerations
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.schema.base import Expression, Toleration
 from kantopt.schema.eligibility import tolerates
 from kantopt.schema.jobs import NodeSelectorTerm

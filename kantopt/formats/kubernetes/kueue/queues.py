@@ -18,10 +18,10 @@ from kantopt.formats.kubernetes.kueue.preemption import (
     read_preemption,
 )
 from kantopt.formats.kubernetes.kueue.workloads import GROUP
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from kantopt.formats.kubernetes.kueue.domains import GATE, domains_of
 from kantopt.formats.kubernetes.kueue.flavors import Flavor, onto_nodes
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 
 GROUP = "kueue.x-k8s.io"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used, class_of
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Key, View
 
 VOLUMES = "attachable-volumes-csi-"

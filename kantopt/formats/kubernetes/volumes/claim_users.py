@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from kantopt.formats.kubernetes.disruption import owner_of
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.waiting_claims import Terms, claims_used
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Key, View
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm

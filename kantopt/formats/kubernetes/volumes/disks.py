@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.stock import Stock
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Key, View
 from kantopt.schema.quantity import DISKS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.volumes.claim_users import ClaimUsers
 from kantopt.formats.kubernetes.volumes.disks import InlineDisks
@@ -22,7 +23,6 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     waiting_claims,
 )
 from kantopt.formats.notes import Notes
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.kubernetes.nodes import MOST_COUNT, read_selector
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.waiting_claims import (
     NOWHERE,
@@ -19,7 +20,6 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     UnexplainedError,
     WaitingClaim,
 )
-from kantopt.formats.objects import Objects
 from kantopt.formats.view import Exact, Key, View
 from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm

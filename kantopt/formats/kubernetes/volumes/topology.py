@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.attachments import driver_of
 from kantopt.formats.kubernetes.volumes.waiting_claims import Terms
-from kantopt.formats.objects import Objects
 from kantopt.schema.eligibility import affinity_matches
 from kantopt.schema.snapshot import Node
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kantopt.formats.objects import Objects
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.view import Exact, Key, View
 from kantopt.schema.jobs import NodeSelectorTerm
 

@@ -84,14 +84,14 @@ def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = N
     run.closest = run.incumbent.placement
 
 
-def spread_is_next(run: Run, *, alone: bool = False) -> bool:
+def closeness_is_next(run: Run, *, alone: bool = False) -> bool:
     """Whether the first tier that is open says how far gangs are spread, and all if ``alone``.
 
     Not of a plan that could not be brought closer already.
     """
-    from kantopt.search.techniques.squeaky_wheel import spread_tiers
+    from kantopt.search.techniques.squeaky_wheel import closeness_tiers
 
-    best, spread = run.incumbent, spread_tiers(run.tiers)
+    best, spread = run.incumbent, closeness_tiers(run.tiers)
     if best.placement is run.closest and not alone:
         return False
     unproved = [i for i, value in enumerate(best.values) if value > best.floor(i)]
@@ -101,10 +101,10 @@ def spread_is_next(run: Run, *, alone: bool = False) -> bool:
 
 def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> bool:
     """Bring gangs of the best plan closer; say whether a better one from elsewhere ended that."""
-    from kantopt.search.techniques.squeaky_wheel import regroup, spread_tiers
+    from kantopt.search.techniques.squeaky_wheel import closeness_tiers, regroup
 
     best, news = run.incumbent, False
-    wide = any(best.values[i] for i in spread_tiers(run.tiers))
+    wide = any(best.values[i] for i in closeness_tiers(run.tiers))
     if not wide or best.missing or deadline.cuts() or not best.tally.may(SQUEAKY_WHEEL):
         return False
 

@@ -8,15 +8,16 @@ import pytest
 
 from kantopt import shares
 from kantopt.clock import Deadline
-from kantopt.planning.solving import closer, together
-from kantopt.planning.solving.closer import (
+from kantopt.planning.solving import refine as refining
+from kantopt.planning.solving import together
+from kantopt.planning.solving.options import Engine, Options
+from kantopt.planning.solving.refine import (
     bring_closer,
+    closeness_is_next,
     complete,
     refine,
-    spread_is_next,
     try_again,
 )
-from kantopt.planning.solving.options import Engine, Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.together import _chains, _move_on, search_together
@@ -209,7 +210,7 @@ def test_the_exact_search_has_its_task_before_what_strategies_made_is_refined(
         return portfolio.refined(*asked, **more)
 
     monkeypatch.setattr(SolverProcess, "begin", begun)
-    monkeypatch.setattr(closer, "refined", counted)
+    monkeypatch.setattr(refining, "refined", counted)
     instance = hard_question().instance(model({"unplaced": {"unit": "pod"}}, "moves"))
     run = run_from(instance, instance.current, Options(engine=engine, workers=workers))
     run.deadline = Deadline.within(1.5, deterministic=deterministic)
@@ -241,13 +242,13 @@ def test_chains_make_way_once_nothing_is_open_before_how_far_gangs_are_spread() 
     instance = question(nodes, jobs, objectives=objectives)
     plan = placed(instance, v=["a0", "b0"], r=["a0"], s=["b0"])
     run = run_from(instance, plan, Options())
-    assert spread_is_next(run)
+    assert closeness_is_next(run)
     deadline = Deadline.within(5.0)
     _chains(run, deadline, Process(run))
     assert not run.warnings
     assert not deadline.over()
     run.closest = run.incumbent.placement
-    assert not spread_is_next(run)  # it has been in vain
+    assert not closeness_is_next(run)  # it has been in vain
 
 
 def full() -> Instance:
@@ -294,13 +295,13 @@ def test_chains_go_on_where_a_tier_before_that_is_open() -> None:
     asked = question(
         [node("a", cpu=8), node("b", cpu=4)], jobs, objectives=["unplaced", "domains_crossed"]
     )
-    assert not spread_is_next(run_from(asked, asked.current, Options()))
+    assert not closeness_is_next(run_from(asked, asked.current, Options()))
     closed = placed(instance, v=["a0", "a1"], w=["b0", "b1"])
     for plan, is_next in ((both, True), (closed, False)):
         run = run_from(instance, plan, Options())
-        assert spread_is_next(run) is is_next
+        assert closeness_is_next(run) is is_next
         run.closest = plan
-        assert spread_is_next(run, alone=True) is is_next
+        assert closeness_is_next(run, alone=True) is is_next
 
 
 @pytest.mark.parametrize(

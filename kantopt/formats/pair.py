@@ -36,6 +36,9 @@ class Pair:
     history: History
     relabelled: tuple[Counted, ...] = ()
     """Pods of both that other selectors match since, be it for the labels of their namespaces."""
+    crowded: frozenset[tuple[str, str]] = frozenset()
+    """Nodes that have more volumes attached than they can in the later dump, each with the
+    resource that these are."""
 
 
 class TwoDumps(Protocol):

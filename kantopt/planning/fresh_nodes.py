@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.schema.eligibility import LEAVING
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.snapshot import Node
 
@@ -21,7 +22,14 @@ def fresh_nodes(nodes: Sequence[Node], like: Node, count: int) -> list[Node]:
         if name in known:
             continue
         labels = {**like.labels, **({_HOST: name} if _HOST in like.labels else {})}
-        fresh = {"name": name, "uid": "", "labels": labels, "unschedulable": False, "ready": True}
+        fresh = {
+            "name": name,
+            "uid": "",
+            "labels": labels,
+            "unschedulable": False,
+            "ready": True,
+            "taints": tuple(taint for taint in like.taints if taint.key not in LEAVING),
+        }
         added.append(like.model_copy(update=fresh))
     return added
 

@@ -168,7 +168,9 @@ class Reasons:
         if room >= pods:
             return None
         causes = self._causes(self.empty, s)
-        return causes.rule, _sentence("never on this hardware", causes, room, pods)
+        closed = not all(node.usable for node in self.instance.nodes)
+        start = "never on the nodes that are open" if closed else "never on this hardware"
+        return causes.rule, _sentence(start, causes, room, pods)
 
     def _quota(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         podset, queue = self.instance.podsets[s], self.instance.jobs[j].queue

@@ -64,6 +64,18 @@ def test_a_drained_node_has_no_pods() -> None:
     assert not after("drain=a", "uncordon=a")[0].snapshot.nodes[0].unschedulable
 
 
+def test_a_node_that_is_opened_loses_the_taint_that_it_had_for_its_cordon() -> None:
+    """Kubernetes adds it to each cordoned node, and takes it off again."""
+    cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    own = {"key": "gpu", "effect": "NoSchedule"}
+    shut = node("a", gpu=8, unschedulable=True, taints=[cordon, own])
+    question = asked([shut], [job("j", pods(gpu=1))])
+    for change in ("uncordon=a", "add-nodes=a:1"):
+        nodes = edited(question, model_of(question), (change,))[0].snapshot.nodes
+        assert [taint.key for taint in nodes[-1].taints] == ["gpu"]
+        assert not nodes[-1].unschedulable
+
+
 def test_jobs_change() -> None:
     assert after("remove=r")[0].snapshot.jobs == ()
     assert after("remove=default/j")[0].pending == ()

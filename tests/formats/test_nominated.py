@@ -123,3 +123,16 @@ def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:
     beside = main.model_copy(update={"name": "other", "count": 2, "nominated": False})
     both = document.model_copy(update={"pod_sets": (main, beside)})
     assert standing(both) == "2 of its 3 pods run, 1 is nominated"
+
+
+@pytest.mark.parametrize(("policy", "kept"), [("Never", False), ("PreemptLowerPriority", True)])
+def test_room_is_not_kept_from_a_more_important_pod_that_may_evict_nobody(
+    policy: str, kept: bool
+) -> None:
+    """kube-scheduler binds it there at once; one that preempts evicts whoever is nominated."""
+    top = pod("top", owner="Job/top", requests={"cpu": "6"}, priority=2000, preemptionPolicy=policy)
+    assert nominated(waiting("p", "a"), top)["p"] is kept
+    lesser = pod("l", owner="Job/l", requests={"cpu": "6"}, priority=1, preemptionPolicy=policy)
+    assert nominated(waiting("p", "a"), lesser)["p"]
+    large = pod("x", owner="Job/x", requests={"cpu": "99"}, priority=2000, preemptionPolicy=policy)
+    assert nominated(waiting("p", "a"), large)["p"]

@@ -22,6 +22,7 @@ from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, node, pod
 from tests.planning.dump_changes import CHANGES
 from tests.planning.dump_claims import CLAIMED
+from tests.planning.dump_company import COMPANY
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair
@@ -54,7 +55,7 @@ def certified(case: DumpPair) -> Certificate:
 
 @pytest.mark.parametrize(
     "case",
-    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED],
+    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY],
     ids=lambda case: case.name,
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(

@@ -25,7 +25,9 @@ def with_rooms(
 
     That holds as long as the node admits them and they fit there, ports included, once those that
     terminate are gone, the most important first: then nobody has to be evicted for them a second
-    time, and their room is not given away. Others wait like any pending pod.
+    time, and their room is not given away. Others wait like any pending pod. kube-scheduler keeps
+    that room from lesser pods only: it is not kept here where a more important one that evicts
+    nobody (``preemptionPolicy: Never``) fits into it.
 
     Parameters
     ----------
@@ -53,17 +55,34 @@ def with_rooms(
             held[pod.node] += pod.shape["host_ports"]
     placed: dict[int, Pod] = {}
     order = sorted(range(len(pods)), key=lambda i: (-priorities.of(pods[i]), i))
+    rivals = [
+        pod for pod in pods if not (pod.node or pod.nominated) and priorities.preempts_nobody(pod)
+    ]
+
+    def fits(pod: Pod, name: str) -> bool:
+        asks, room = requests_of(pod), free[name]
+        return (
+            may_enter(pod, open_[name])
+            and all(room.get(r, 0) >= n for r, n in asks.items() if n)
+            and not any(
+                port.excludes(other) for port in pod.shape["host_ports"] for other in held[name]
+            )
+        )
+
     for i in order:
         pod = pods[i]
-        room = free.get(pod.nominated) if not pod.node else None
-        if room is None or not may_enter(pod, open_[pod.nominated]):
+        if pod.node or pod.nominated not in free or not fits(pod, pod.nominated):
             continue
-        asks, ports = requests_of(pod), held[pod.nominated]
-        if all(room.get(name, 0) >= n for name, n in asks.items() if n) and not any(
-            port.excludes(other) for port in pod.shape["host_ports"] for other in ports
-        ):
-            take(room, asks)
-            ports += pod.shape["host_ports"]
+        rank = priorities.of(pod)
+        if any(priorities.of(other) > rank and fits(other, pod.nominated) for other in rivals):
+            notes.add(
+                "pods that are nominated to a node, whose room a more important one may take: "
+                "they count as waiting",
+                pod.full_name,
+            )
+        else:
+            take(free[pod.nominated], requests_of(pod))
+            held[pod.nominated] += pod.shape["host_ports"]
             notes.add(
                 "pods that are nominated to a node count as placed there",
                 f"{pod.full_name} on {pod.nominated}",

@@ -15,6 +15,7 @@ from kantopt.formats.kubernetes.kueue.workloads import (
     into_domains,
     may_run_unseen,
     owners_of,
+    waits_to_be_queued,
 )
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded
@@ -82,6 +83,10 @@ def _workloads(
             continue
         if stopped:
             notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
+            continue
+        if not given and waits_to_be_queued(view):
+            text = "Workloads that Kueue queues again later, after a failed start, are left out"
+            notes.add(text, f"{namespace}/{name}")
             continue
         queue = spec.text("queueName")
         references = metadata.list("ownerReferences")

@@ -15,7 +15,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.base import LabelSelector
-from kantopt.schema.jobs import Job, PodSet, TopologySpreadConstraint
+from kantopt.schema.jobs import Job, PodAffinityTerm, PodSet, TopologySpreadConstraint
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -41,6 +41,14 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
     if before != after:
         others = dict(_faults(between.facts, after, model))
         faults = {subject: fault for subject, fault in others.items() if subject in faults}
+    if any(fault.rule == Rule.SPREAD for fault in faults.values()):
+        for terms in between.tainted:
+            others = dict(_faults(between.facts, terms, model))
+            faults = {
+                subject: fault
+                for subject, fault in faults.items()
+                if fault.rule != Rule.SPREAD or subject in others
+            }
     kept, unsaid = [], []
     for fault in faults.values():
         if _may_have_been_kept(between, fault):
@@ -111,9 +119,16 @@ def _may_have_been_kept(between: Between, fault: Violation) -> bool:
         if fault.rule == Rule.ANTI_AFFINITY:
             selectors = [t.label_selector for s in job.pod_sets for t in s.pod_anti_affinity]
             return any(_matches(selectors, each) for each in pair.relabelled)
-        if fault.rule == Rule.AFFINITY and any(map(_asks_for_its_like, job.pod_sets)):
-            return True  # in which order they came decides who was the first
-        if fault.rule in (Rule.AFFINITY, Rule.SLICES):
+        if fault.rule == Rule.AFFINITY:
+            # Who is near nobody was never the first of its kind while others are somewhere else.
+            terms = [term for podset in job.pod_sets for term in podset.pod_affinity]
+            return any(_meant(term, job, each) for term in terms for each in pair.vanished) or any(
+                _matches([term.label_selector], each)
+                for term in terms
+                for each in pair.relabelled
+                if term.label_selector is not None
+            )
+        if fault.rule == Rule.SLICES:
             return bool(counted)
         if fault.rule == Rule.SPREAD:
             constraints = [c for s in job.pod_sets for c in s.topology_spread_constraints]
@@ -138,6 +153,13 @@ def _matches(selectors: Iterable[LabelSelector], pod: Counted) -> bool:
     return any(selector_matches(selector, each) for selector in selectors for each in pod.borne)
 
 
+def _meant(term: PodAffinityTerm, job: Job, pod: Counted) -> bool:
+    """Whether a term asks for company such as a pod is, or was."""
+    selector = term.label_selector
+    near = pod.namespace in (term.namespaces or (job.namespace,))
+    return near and selector is not None and _matches([selector], pod)
+
+
 def with_victims_back(instance: Instance, after: Placement) -> Placement:
     """Return a placement with those of the evicted pods put back that fit where they were."""
     step = Step(instance, instance.current, after)
@@ -156,11 +178,3 @@ def with_victims_back(instance: Instance, after: Placement) -> Placement:
                 ):
                     after = back
     return after
-
-
-def _asks_for_its_like(podset: PodSet) -> bool:
-    """Whether pods must be near such as they are themselves."""
-    selectors = [term.label_selector for term in podset.pod_affinity]
-    return bool(selectors) and all(
-        selector is not None and selector_matches(selector, podset.labels) for selector in selectors
-    )

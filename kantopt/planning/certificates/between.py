@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kantopt.formats.pair import Key, Pair, TwoDumps
     from kantopt.schema.answers.history import History
 
+ANY_NUMBER = 1_000_000
+"""More volumes than pods of a node can have."""
 AGAIN = 3
 """Times to take more pods for given where they are, if the import leaves them out."""
 
@@ -146,6 +148,9 @@ class Between:
     either dump."""
     terms: tuple[ClusterSnapshot, ClusterSnapshot]
     """The facts with nodes and queues of either dump: what either allows was allowed."""
+    tainted: tuple[ClusterSnapshot, ...]
+    """The same with taints and cordons that were there for a while only, if there are any: a
+    spread that counts the nodes a pod tolerates may have been even with them."""
 
     @property
     def question(self) -> Question:
@@ -194,9 +199,11 @@ def between(
     if shut:
         again = _reading(dumps, raws, how, model, settled=True, given=shut)
         decided = _careful(again, first, later, model)
-    own = facts.question.snapshot
-    before, after = (_terms(own, of.snapshot, dumps) for of in (first, later))
-    return Between(first, facts, decided, (before, after))
+    own = _attachable(facts.question.snapshot, facts.pair.crowded)
+    before, after = (_terms(own, of.snapshot, dumps, dumps.passing) for of in (first, later))
+    moments = (first, later) if dumps.passing else ()
+    tainted = tuple(_terms(own, of.snapshot, dumps, ()) for of in moments)
+    return Between(first, facts, decided, (before, after), tainted)
 
 
 def became_of(
@@ -339,7 +346,31 @@ def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, 
     return nodes
 
 
-def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> ClusterSnapshot:
+def _attachable(own: ClusterSnapshot, crowded: Collection[tuple[str, str]]) -> ClusterSnapshot:
+    """A snapshot whose nodes can attach more volumes, but for those that have too many.
+
+    The import counts a volume for each pod that uses it, and once more where it is attached.
+    """
+    from kantopt.formats.kubernetes.volumes.attachments import VOLUMES
+
+    def room(node: Node) -> Node:
+        offered = {
+            name: ANY_NUMBER
+            if name.startswith(VOLUMES) and (node.name, name) not in crowded
+            else amount
+            for name, amount in node.allocatable.items()
+        }
+        return node.model_copy(update={"allocatable": offered})
+
+    return own.model_copy(update={"nodes": tuple(map(room, own.nodes))})
+
+
+def _terms(
+    own: ClusterSnapshot,
+    of: ClusterSnapshot,
+    dumps: TwoDumps,
+    passing: Collection[tuple[str, str, str]],
+) -> ClusterSnapshot:
     """A snapshot with the nodes and queues of another, as far as that has them.
 
     What nobody is to use now may have been fit for use when pods came, where that does not know it.
@@ -351,7 +382,7 @@ def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> Cluste
         update={
             "nodes": tuple(
                 _counted(
-                    _without(nodes.get((node.name, node.uid)) or _opened(node), dumps.passing), node
+                    _without(nodes.get((node.name, node.uid)) or _opened(node), passing), node
                 ).model_copy(update=ready)
                 for node in own.nodes
             ),

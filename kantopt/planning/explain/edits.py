@@ -13,6 +13,7 @@ from kantopt.planning.explain.quoting import cut, masked, unquoted
 from kantopt.planning.fresh_nodes import fresh_nodes, with_daemons
 from kantopt.planning.question import Question
 from kantopt.schema.base import Toleration
+from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Limits, Model
 from kantopt.schema.quantity import parse_quantity
@@ -147,7 +148,9 @@ def _add_nodes(text: str, rest: str, question: Question, model: Model) -> Edited
 
 def _cordon(question: Question, n: int, *, on: bool) -> Question:
     nodes = list(question.snapshot.nodes)
-    nodes[n] = nodes[n].model_copy(update={"unschedulable": on})
+    # Kubernetes taints a cordoned node for it, and takes that taint off with the cordon.
+    taints = tuple(taint for taint in nodes[n].taints if on or taint.key != CORDONED)
+    nodes[n] = nodes[n].model_copy(update={"unschedulable": on, "taints": taints})
     return _nodes(question, nodes)
 
 

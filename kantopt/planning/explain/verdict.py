@@ -11,6 +11,7 @@ from kantopt.problem.derived.focus import limited, pending_podsets, wanted_pods,
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.answers.explanation import Answer, Asked, Status, Verdict
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.decide import Decision, decide, on_empty, victims
@@ -105,7 +106,11 @@ def _blocked(
         if beside.impossible:
             daemons = any(podset.daemon and podset.running for podset in question.podsets)
             rest = "nothing else runs but daemons" if daemons else "nothing else runs"
+            closed = sum(not node.usable for node in question.nodes)
             text = f"NEVER on this hardware: {none} even if {rest}."
+            if closed:
+                beyond = f"{closed} of {plural(len(question.nodes), 'node')} cannot be used now"
+                text = f"NEVER on the nodes that are open: {none} even if {rest}; {beyond}."
             if not question.nodes:
                 text = "NEVER on this hardware: the snapshot has no nodes."
             return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from kantopt.formats.kubernetes.history.owners import Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.pods import Dumps
-from kantopt.formats.kubernetes.objects import KINDS, ended
+from kantopt.formats.kubernetes.objects import KINDS, Objects, ended
+from kantopt.formats.kubernetes.volumes.attachments import crowded
 from kantopt.formats.pair import Counted, Key, Pair
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import History
@@ -22,6 +24,12 @@ class KubernetesDumps(Dumps):
 
     taints_alone = True
 
+    @cached_property
+    def crowded(self) -> frozenset[tuple[str, str]]:
+        """Nodes that have more volumes than they can attach, each with the resource they are."""
+        told = any(item.get("kind") == "CSINode" for item in self.after)
+        return crowded(Objects(self.after, "")) if told else frozenset()
+
     def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
         """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
         return _Pairing(self, given, settled).pair()
@@ -30,7 +38,7 @@ class KubernetesDumps(Dumps):
 class _Pairing:
     """One way to put two dumps together."""
 
-    def __init__(self, dumps: Dumps, given: frozenset[Key], settled: bool) -> None:
+    def __init__(self, dumps: KubernetesDumps, given: frozenset[Key], settled: bool) -> None:
         self._d = dumps
         self._asked = given
         self._settled = settled
@@ -88,6 +96,7 @@ class _Pairing:
             vanished=vanished,
             history=history,
             relabelled=tuple(self._relabelled()),
+            crowded=d.crowded,
         )
 
     def _relabelled(self) -> Iterator[Counted]:
@@ -182,6 +191,8 @@ class _Pairing:
                 name = (group, str(kind), metadata.text("namespace"), metadata.text("name"))
                 was = found.get(name)
                 found[name] = _kept(item, was) if late and kind in _MOUNTED else item
+                if kind == "PersistentVolumeClaim" and not self._settled:
+                    found[name] = _shared(found[name])
         known = {
             view_of(item).at("metadata").text("uid")
             for item in self._d.before
@@ -248,6 +259,18 @@ def _kept(claim: Raw, was: Raw | None) -> Raw:
     if before or "deletionTimestamp" not in metadata:
         return claim
     return {**claim, "metadata": {k: v for k, v in metadata.items() if k != "deletionTimestamp"}}
+
+
+def _shared(claim: Raw) -> Raw:
+    """A bound claim as kube-scheduler sees it, to which it is no matter who else uses it where."""
+    spec = claim.get("spec")
+    if (
+        not isinstance(spec, dict)
+        or spec.get("accessModes") != ["ReadWriteOnce"]
+        or not spec.get("volumeName")
+    ):
+        return claim
+    return {**claim, "spec": {**spec, "accessModes": ["ReadWriteMany"]}}
 
 
 def _bare(pod: View) -> Raw:

@@ -153,7 +153,13 @@ def owners_of(view: View) -> Iterator[str]:
 
 def is_open(workload: View) -> bool:
     """Whether a Workload wants room, now or once Kueue admits it."""
-    return workload.at("spec").raw.get("active") is not False and not has_finished(workload)
+    active = workload.at("spec").raw.get("active") is not False
+    return active and not (has_finished(workload) or waits_to_be_queued(workload))
+
+
+def waits_to_be_queued(workload: View) -> bool:
+    """Whether a Workload that Kueue has evicted is in no queue until its time is up."""
+    return _has(workload, "Requeued", "False")
 
 
 def into_domains(pod: Pod, workload: View, role: str) -> Pod:
@@ -236,8 +242,8 @@ def has_finished(workload: View) -> bool:
     return _has(workload, "Finished")
 
 
-def _has(workload: View, condition: str) -> bool:
+def _has(workload: View, condition: str, status: str = "True") -> bool:
     return any(
-        item.text("type") == condition and item.text("status") == "True"
+        item.text("type") == condition and item.text("status") == status
         for item in workload.at("status").list("conditions")
     )

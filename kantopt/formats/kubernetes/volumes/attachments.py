@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
-from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.kubernetes.objects import Objects, ended
 from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used, class_of
 from kantopt.formats.notes import Notes
@@ -57,12 +58,7 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     of which nothing is said can attach all that there are.
     """
     stock = Stock()
-    room = {
-        (driver.text("name"), node.at("metadata").text("name")): count
-        for node in objects.of("storage.k8s.io", "CSINode")
-        for driver in node.at("spec").list("drivers")
-        if (count := driver.at("allocatable").integer("count", 0)) is not None
-    }
+    room = _limits(objects)
     if not room:
         return stock
     limited = {driver for driver, _ in room}
@@ -75,11 +71,8 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
         users.update(found)
         there |= {(pod.at("spec").text("nodeName"), item) for item in found}
         asks[pod.key] = Counter(driver for driver, _ in found)
-    for item in objects.of("storage.k8s.io", "VolumeAttachment"):
-        spec = item.at("spec")
-        name, node = spec.at("source").text("persistentVolumeName"), spec.text("nodeName")
-        volume = volumes.named(name)
-        if volume is not None and (node, volume) not in there:
+    for node, volume in volumes.attached(objects):
+        if (node, volume) not in there:
             there.add((node, volume))
             if (volume[0], node) in room:
                 room[volume[0], node] -= 1
@@ -98,6 +91,38 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
             text = "volumes that count once for each of their pods against attach limits"
             notes.add(text, volume[1])
     return stock
+
+
+def crowded(objects: Objects) -> frozenset[tuple[str, str]]:
+    """Return nodes with more volumes than they can attach, each with the resource they are.
+
+    As kube-scheduler counts them: a volume once, however many pods use it, and one that is
+    attached whether or not a pod uses it.
+    """
+    volumes = _Drivers(objects)
+    there = set(volumes.attached(objects))
+    there |= {
+        (pod.at("spec").text("nodeName"), item)
+        for pod in objects.pods()
+        if not ended(pod)
+        for item in volumes.of(pod)
+    }
+    held = Counter((driver, node) for node, (driver, _) in there)
+    return frozenset(
+        (node, resource_of(driver))
+        for (driver, node), count in _limits(objects).items()
+        if held[driver, node] > count
+    )
+
+
+def _limits(objects: Objects) -> dict[tuple[str, str], int]:
+    """Volumes that can be attached at a time, by driver and node."""
+    return {
+        (driver.text("name"), node.at("metadata").text("name")): count
+        for node in objects.of("storage.k8s.io", "CSINode")
+        for driver in node.at("spec").list("drivers")
+        if (count := driver.at("allocatable").integer("count", 0)) is not None
+    }
 
 
 class _Drivers:
@@ -122,6 +147,14 @@ class _Drivers:
                 if kind in item
             }
         return found
+
+    def attached(self, objects: Objects) -> Iterator[tuple[str, _Volume]]:
+        """Yield the volumes that are attached, each with its node."""
+        for item in objects.of("storage.k8s.io", "VolumeAttachment"):
+            spec = item.at("spec")
+            volume = self.named(spec.at("source").text("persistentVolumeName"))
+            if volume is not None:
+                yield spec.text("nodeName"), volume
 
     def named(self, name: str) -> _Volume | None:
         """Return what a persistent volume is to its driver."""

@@ -25,7 +25,7 @@ from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_company import COMPANY
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
-from tests.planning.dump_pairs import DumpPair
+from tests.planning.dump_pairs import DumpPair, ended, n, p
 from tests.planning.dump_statefulsets import STATEFULSETS
 from tests.planning.dump_twists import TWISTS
 from tests.planning.simulated import dumps, planted
@@ -90,6 +90,17 @@ def test_beside_who_could_be_spared_stands_who_would_go_instead() -> None:
     )
     said = "spared: default/web-1, where 1 other would go or move instead."
     assert said in str(certificate_blocks(changed)[0])
+
+
+@pytest.mark.parametrize(("priority", "told"), [(1, True), (9, False)])
+def test_that_nobody_is_seen_for_whom_a_pod_was_preempted_is_told(
+    priority: int, told: bool
+) -> None:
+    victim = p("v", "a", "4", priority=5)
+    later = [ended(victim, "Failed", why="PreemptionByScheduler"), p("w", "a", priority=priority)]
+    case = DumpPair("", [n("a"), victim, p("w", priority=priority)], [n("a"), *later])
+    left_out = certified(case).assumed.left_out
+    assert any("1 pod had to go that was preempted" in line for line in left_out) is told
 
 
 def judged(first: list[Object], later: list[Object]) -> list[str]:

@@ -26,7 +26,7 @@ def assumed(question: Question, model: Model, plan: Plan, history: History | Non
             *_left_aside(plan),
             *question.notes,
             *_not_in_a_dump(question),
-            *(() if history is None else _between(history)),
+            *(() if history is None else (*_between(history), *_unexplained(history, plan))),
             _TIME,
         ),
         annotations=question.annotated,
@@ -59,6 +59,18 @@ def _left_aside(plan: Plan) -> Iterator[str]:
     if (aside := plan.left_aside) is not None:
         who = f"{aside.jobs} pending jobs ({aside.pods} pods) that are not asked about"
         yield f"{who}, though no less important than one that is"
+
+
+def _unexplained(history: History, plan: Plan) -> Iterator[str]:
+    judged = {pod.uid for item in plan.evictions for pod in item.pods}
+    pods = sum(fate.became == "preempted" and fate.uid not in judged for fate in history.gone)
+    if pods:
+        their = "its node" if pods == 1 else "their nodes"
+        yield (
+            f"for whom {plural(pods, 'pod')} had to go that {'was' if pods == 1 else 'were'} "
+            f"preempted: no more important pod is seen that came to {their} since, and nothing is "
+            "judged of it"
+        )
 
 
 def _between(history: History) -> Iterator[str]:

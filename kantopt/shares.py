@@ -53,6 +53,9 @@ REGROUP, REGROUP_BESIDE = 0.5, 0.25
 """For bringing gangs together where no exact search follows; and beside one, before chains."""
 CHAINS_BEFORE = 1 / 3
 """For moves of single pods, where there is no processor for them beside the exact search."""
+MAKING_WAY = 0.4
+"""What is left for moves when new pods make way for who is left out: till then others look for
+places that cost less."""
 RESTING = 0.8
 """For CP-SAT alone with the whole question on a machine where it waits for a processor, before
 moves of single pods go on."""

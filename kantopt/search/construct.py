@@ -40,6 +40,7 @@ def construct(
     least_priority: int | None = None,
     first: Collection[int] = (),
     start: Placement | None = None,
+    unsettled: bool = False,
 ) -> Placement:
     """Place pending jobs one after the other: important ones first, then close ones, then large.
 
@@ -68,6 +69,9 @@ def construct(
     first, start
         Jobs that come before all others; a legal placement to go on from, by default the
         snapshot's own.
+    unsettled
+        Whether new pods may be placed elsewhere for jobs that would be left out: these find a place
+        that others took who have many, but at more harm than another order does.
     """
     order = priority_list(instance, seed=seed, in_order=in_order, largest_first=largest_first)
     order.sort(key=lambda j: j not in first)
@@ -76,7 +80,7 @@ def construct(
     if least_priority is not None:
         order = [j for j in order if instance.jobs[j].priority >= least_priority]
     begin = instance.current if start is None else start
-    how = _How(strategy, preempt, relocate, begin, only_required)
+    how = _How(strategy, preempt, relocate, begin, only_required, unsettled)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -94,6 +98,7 @@ class _How:
     relocate: bool
     start: Placement
     only_required: bool
+    unsettled: bool
 
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
@@ -134,7 +139,7 @@ class _Run:
         self.instance = instance
         self.deadline = deadline
         self._begin = how.start
-        self._only_required = how.only_required
+        self._only_required, self._unsettled = how.only_required, how.unsettled
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
@@ -287,7 +292,10 @@ class _Run:
 
     @cached_property
     def _relocation(self) -> Relocation:
-        return Relocation(self.placer)
+        relocation = Relocation(self.placer)
+        if self._unsettled:
+            relocation.look_everywhere(unsettled=True)
+        return relocation
 
     def _may_relocate(self, j: int) -> bool:
         """Whether to try moves of other pods: for single pods without devices chains are better.

@@ -136,6 +136,8 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
+    if deadline.deterministic:  # else later: what other searches find till then harms less
+        new_pods_make_way(best, deadline, strategy, seed=seed)
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
@@ -155,31 +157,63 @@ def _left_out_first(
     A job that fits in few places finds them taken by others, also more important ones, that have
     other places. That is squeaky wheel optimization (Joslin and Clements 1999).
     """
-    instance, jobs = best.searched, best.searched.jobs
-    pending = [j.index for j in jobs if instance.pending_of(j.index)]
+    jobs = best.searched.jobs
     first: set[int] = set()
     asked: set[int] = set()
     for _ in range(_MOST_ROUNDS):
-        if best.optimal:
-            return
-        tiers = [tier for i, tier in enumerate(best.tiers) if best.values[i] > best.floor(i)]
-        tiers = [tier for tier in tiers if tier.metric is Metric.UNPLACED and not tier.surplus]
-        placed = {j for j in pending if any(map(best.placement.placed, jobs[j].podsets))}
-        rest = set(pending) - placed - asked
-        left_out = {j for j in rest if any(tier.concerns(jobs[j]) for tier in tiers)}
+        left_out = set() if best.optimal else squeaky(best, asked)
         if not left_out:
             return
         top = max(jobs[j].priority for j in left_out)
-        squeaky = {j for j in left_out if jobs[j].priority == top}
-        asked |= squeaky
-        if all(jobs[j].priority < top for j in placed):
+        asked |= left_out
+        if all(jobs[j].priority < top for j in _new(best)):
             continue  # nobody came before them
-        come = first | squeaky
+        come = first | left_out
         for large in (False, True):
             if end.cuts() or (not end.deterministic and end.remaining() < took):
                 return
             if offer_constructed(best, end, strategy, seed=seed, largest_first=large, first=come):
                 first = come
+
+
+def new_pods_make_way(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: int) -> None:
+    """Place the most important of those who are left out where new pods make way for them.
+
+    These may be more important: they have other places, and were there first.
+    """
+    if not best.tally.allows(RELOCATION):
+        return
+    while (left_out := squeaky(best)) and not (best.optimal or end.cuts()):
+        top = best.searched.jobs[min(left_out)].priority
+        others = any(best.searched.jobs[j].priority >= top for j in _new(best))
+        if not others or not offer_constructed(
+            best, end, strategy, seed=seed, start=best.placement, least=top, unsettled=True
+        ):
+            return
+
+
+def _new(best: Incumbent) -> set[int]:
+    """Return jobs that wait and that the best plan places."""
+    instance, placed = best.searched, best.placement.placed
+    waiting = (job for job in instance.jobs if instance.pending_of(job.index))
+    return {job.index for job in waiting if any(map(placed, job.podsets))}
+
+
+def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
+    """Return those who are left out of what is not proved yet: of them the most important.
+
+    Without those who have been asked.
+    """
+    instance, jobs = best.searched, best.searched.jobs
+    tiers = [
+        tier
+        for i, tier in enumerate(best.tiers)
+        if tier.metric is Metric.UNPLACED and not tier.surplus and best.values[i] > best.floor(i)
+    ]
+    waiting = {job.index for job in jobs if instance.pending_of(job.index)}.difference(asked)
+    left_out = {j for j in waiting - _new(best) if any(t.concerns(jobs[j]) for t in tiers)}
+    top = max((jobs[j].priority for j in left_out), default=0)
+    return {j for j in left_out if jobs[j].priority == top}
 
 
 def offer_constructed(
@@ -191,6 +225,8 @@ def offer_constructed(
     largest_first: bool = False,
     first: Collection[int] = (),
     start: Placement | None = None,
+    least: int | None = None,
+    unsettled: bool = False,
 ) -> bool:
     """Construct as the model and the techniques that may be used have it; say if that is better."""
     placement = construct(
@@ -201,8 +237,10 @@ def offer_constructed(
         relocate=best.tally.may(RELOCATION),
         only_required=_harm_first(best.tiers),
         largest_first=largest_first,
+        least_priority=least,
         first=first,
         start=start,
+        unsettled=unsettled,
     )
     return best.offer(placement, strategy.value)
 

@@ -391,16 +391,3 @@ def test_pods_above_the_minimum_have_what_room_a_victim_leaves_beside_those_that
     assert told.plan is not None
     assert (told.plan.placed_pods, told.plan.evicted_pods) == (2, 1)
     assert "waits" not in told.verdict.message
-
-
-@pytest.mark.parametrize("closed", [{"unschedulable": True}, {"ready": False}])
-def test_never_is_said_of_the_open_nodes_where_others_are_closed(closed: Document) -> None:
-    nodes = [node("small", gpu=4), node("large", gpu=8) | closed]
-    told = verdict([job("j", pods(gpu=8))], nodes)
-    assert told.verdict.message == (
-        "NEVER on the nodes that are open: its pod has no place even if nothing else runs; "
-        "1 of 2 nodes cannot be used now."
-    )
-    assert verdict([job("j", pods(gpu=8))], nodes[:1]).verdict.message.startswith(
-        "NEVER on this hardware: "
-    )

@@ -14,7 +14,7 @@ from kantopt.search import portfolio
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
-from kantopt.search.portfolio import by_strategies, run_portfolio
+from kantopt.search.portfolio import by_strategies, new_pods_make_way, run_portfolio
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from tests.search.helpers import FOREVER, where
 from tests.verify.world import job, node, pods, question
@@ -46,7 +46,7 @@ def no_strategy_is_enough() -> Incumbent:
     """A job that fits nowhere: no strategy meets the bounds, which would end it."""
     apart = job("apart", pods(count=2, cpu=3), pods(name="v", count=2, cpu=5), minCount=4)
     instance = question([node("a", cpu=8), node("b", cpu=7)], [apart, job("one", pods(cpu=1))])
-    tally = Tally(("squeaky-wheel",))
+    tally = Tally(("squeaky-wheel", "relocation"))
     return Incumbent(instance, tiers_of(instance), instance.current, tally=tally)
 
 
@@ -62,11 +62,26 @@ def gang_left_out() -> Instance:
 
 def test_a_gang_that_was_left_out_comes_before_more_important_jobs_that_fit_elsewhere() -> None:
     instance = gang_left_out()
-    for without, placed in ((("squeaky-wheel",), 0), ((), 3)):
+    for without, placed in ((("squeaky-wheel", "relocation"), 0), (("relocation",), 3)):
         best = Incumbent(instance, tiers_of(instance), instance.current, tally=Tally(without))
         run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
         assert sum(where(instance, best.placement, "anywhere").values()) == 1
         assert sum(where(instance, best.placement, "gang").values()) == placed
+
+
+@pytest.mark.parametrize(("without", "placed"), [(("relocation",), 0), ((), 3)])
+def test_a_more_important_job_that_fits_elsewhere_makes_way_for_a_gang(
+    without: tuple[str, ...], placed: int
+) -> None:
+    """Where there is no time to place all of them in another order."""
+    instance = gang_left_out()
+    tally = Tally(("squeaky-wheel", *without))
+    best = Incumbent(instance, tiers_of(instance), instance.current, tally=tally)
+    run_portfolio(best, FOREVER, [Strategy.LEAST_ALLOCATED])
+    assert where(instance, best.placement, "gang") == {}
+    new_pods_make_way(best, FOREVER, Strategy.LEAST_ALLOCATED, seed=0)
+    assert sum(where(instance, best.placement, "anywhere").values()) == 1
+    assert sum(where(instance, best.placement, "gang").values()) == placed
 
 
 def test_exchange_is_asked_before_those_left_out_come_first(

@@ -120,7 +120,7 @@ def _blocked(
             Answer(
                 question="on an empty cluster",
                 answer="yes" if empty.placement is not None else "open",
-                message=f"{pods}{_quota_aside(question, j)}"
+                message=f"{pods}{_company_aside(question, j)}{_quota_aside(question, j)}"
                 if empty.placement is not None
                 else "not decided",
             )
@@ -162,6 +162,13 @@ def _blocked(
 def _queue(question: Instance, j: int) -> str:
     queue = question.jobs[j].queue
     return "" if queue is None else question.queues[queue].name
+
+
+def _company_aside(question: Instance, j: int) -> str:
+    """Say that the empty cluster was asked about as if those were there that pods must be near."""
+    own = question.jobs[j].podsets
+    lacking = any(near.owner in own and not near.founds for near in question.affinities)
+    return " if those that it must be near were there" if lacking else ""
 
 
 def _quota_aside(question: Instance, j: int) -> str:

@@ -10,7 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.touches import come_nearer
 from kantopt.problem.placement import Placement
-from kantopt.search.portfolio import by_strategies, refined
+from kantopt.search.portfolio import by_strategies, new_pods_make_way, refined
 from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
@@ -126,6 +126,12 @@ def try_again(run: Run, deadline: Deadline) -> None:
     """Construct in another order, if there was no time for that before the exact search began."""
     if run.one_order and not run.incumbent.optimal:
         _construct(run, deadline.share(shares.STRATEGIES), largest_first=True)
+
+
+def make_way(run: Run, deadline: Deadline) -> None:
+    """Let new pods make way for who is left out still: others have found no place for them."""
+    strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
+    new_pods_make_way(run.incumbent, deadline, strategy, seed=run.options.seed)
 
 
 def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:

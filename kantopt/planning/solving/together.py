@@ -12,6 +12,7 @@ from kantopt.planning.solving.refine import (
     bring_closer,
     closeness_is_next,
     complete,
+    make_way,
     refine,
     try_again,
 )
@@ -22,6 +23,7 @@ from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
+from kantopt.search.portfolio import squeaky
 from kantopt.search.schedule import BESIDE, CP_SAT, REPAIR
 
 if TYPE_CHECKING:
@@ -87,6 +89,10 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
             elif helps:
                 complete(run, deadline, process)
+            if helps and squeaky(incumbent):
+                if beside:
+                    _move_on(run, deadline.share(1 - shares.MAKING_WAY), process)
+                make_way(run, deadline)
             if beside:
                 _move_on(run, deadline, process)
             process.wait(deadline, "proof")
@@ -124,6 +130,7 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
         return False
     if options.engine == "fast":
         _get_ready_to_end(run)
+        make_way(run, deadline)
         _chains(run, deadline)
         return False
     if not (counted or _promising(run.incumbent)):

@@ -34,6 +34,11 @@ class Movers:
             for podset in instance.podsets
         ]
         """Of each pod set, whether its pods may move one by one."""
+        self.unsettled = [
+            not podset.running and not podset.daemon and self.untied(podset.index)
+            for podset in instance.podsets
+        ]
+        """Of each pod set, whether its pods are new and may as well be anywhere else."""
 
     def untied(self, s: int) -> bool:
         """Whether where pods of a pod set are is of no concern to topology and neighbours."""

@@ -47,8 +47,12 @@ class Relocation:
         self.state = placer.state
         instance = self.state.instance
         self._movers, self._restarts = Movers(self.state), Restarts(self.state)
+        self._singly = [
+            m or n for m, n in zip(self._movers.movable, self._movers.unsettled, strict=True)
+        ]
+        """Of each pod set, whether its pods may go elsewhere one by one."""
         self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
-        """Where pods are that may move, by node."""
+        """Where running pods are that may move, by node."""
         for podset in instance.podsets:
             if self._movers.movable[podset.index] or podset.job in self._restarts.jobs:
                 for spot in sorted(podset.current):
@@ -59,10 +63,10 @@ class Relocation:
         self.toll: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Pods that would move were a node cleared, with all that restart with them."""
         self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
-        """Milli-GPU of these pods."""
+        """Milli-GPU of these pods, and of new ones that would go elsewhere."""
         self._failed = 0
-        self._regions_tried = _MOST_REGIONS
-        self._seen = len(self.state.shifted)
+        self._regions_tried, self._unsettled = _MOST_REGIONS, False
+        self._seen = len(self.state.touched)
         self._weigh(range(self.state.size))
 
     def make_room(self, j: int) -> bool:
@@ -72,7 +76,7 @@ class Relocation:
             wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
         self._refresh()
         need = max(sum(want.least for want in wants), self.placer.missing(j))
-        if not need or not self.toll.any() or not self._enough(wants):
+        if not (need and (self._free.any() or self._devices.any()) and self._enough(wants)):
             return False
         if self._failed >= _PATIENCE:
             return False
@@ -103,10 +107,15 @@ class Relocation:
             for s, _, _ in self.state.journal[mark:]
         )
 
-    def look_everywhere(self) -> None:
-        """Try many more places from now on, however long it has been in vain."""
-        self._failed = 0
-        self._regions_tried = _ALL_REGIONS
+    def look_everywhere(self, *, unsettled: bool = False) -> None:
+        """Try many more places from now on, however long it has been in vain.
+
+        With ``unsettled`` new pods make way as well.
+        """
+        self._failed, self._regions_tried = 0, _ALL_REGIONS
+        if unsettled and not self._unsettled:
+            self._unsettled = True
+            self._weigh(range(self.state.size))
 
     def _enough(self, wants: list[Want]) -> bool:
         """Whether as much is free, wherever it is, as is asked for: moves bring no more."""
@@ -159,27 +168,31 @@ class Relocation:
     # -- what could leave
 
     def _refresh(self) -> None:
-        """Weigh the nodes anew of which running pods have left, or where they are again."""
-        shifted = self.state.shifted
-        self._weigh(sorted({spot.node for _, spot in shifted[self._seen :]}))
-        self._seen = len(shifted)
+        """Weigh the nodes anew that have changed."""
+        self._weigh(self.state.changed_since(self._seen).tolist())
+        self._seen = len(self.state.touched)
+
+    def _here(self, n: int) -> Iterator[Change]:
+        """Yield pods that may leave a node: running ones that may move, and new ones."""
+        spots, unsettled = self.state.spots, self._movers.unsettled
+        for s, spot in self._on_node[n]:
+            if pods := spots[s].get(spot, 0):
+                yield s, spot, pods
+        for (s, spot), pods in self.state.bound_on.get(n, {}).items():
+            if self._unsettled and unsettled[s]:
+                yield s, spot, pods
 
     def _weigh(self, nodes: Sequence[int]) -> None:
         state = self.state
         self._free[:, nodes], self._devices[:, nodes] = 0, 0
         self.toll[nodes], self.gpus[nodes] = 0, 0
-        pods = [
-            (s, spot, pods)
-            for n in nodes
-            for s, spot in self._on_node[n]
-            if (pods := state.spots[s].get(spot, 0))
-        ]
+        pods = [change for n in nodes for change in self._here(n)]
         whole = set[tuple[int, int]]()
         for s, spot, number in pods:
             podset = state.instance.podsets[s]
             j = podset.job
-            if j not in self._restarts.jobs:
-                self.toll[spot.node] += number
+            if not podset.running or j not in self._restarts.jobs:
+                self.toll[spot.node] += number * podset.running
                 self.gpus[spot.node] += number * podset.gpu_milli
             elif (j, spot.node) not in whole:
                 whole.add((j, spot.node))
@@ -269,8 +282,8 @@ class Relocation:
         ``known`` remembers by shape, and by pod set where others have a say in its place. Those
         that restart together may take the room of each other.
         """
-        for s, spot in self._on_node[n]:
-            if not self.state.spots[s].get(spot, 0) or not self._movers.movable[s]:
+        for s, spot, _ in self._here(n):
+            if not self._singly[s]:
                 continue
             untied = self._movers.untied(s)
             key = (self.state.shape[s].index, -1) if untied else (s, n)
@@ -300,15 +313,10 @@ class Relocation:
             return False
         mark = state.mark()
         elsewhere = ~mask_of(state.size, nodes)
-        movable = self._movers.movable
-        own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and movable[s])}
+        singly = self._singly
+        own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and singly[s])}
         # The job's own pods stay where they say in which domain the others have to be.
-        lifted = [
-            (s, spot, pods)
-            for n in nodes
-            for s, spot in self._on_node[n]
-            if s not in own and (pods := state.spots[s].get(spot, 0))
-        ]
+        lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
         close = {
             (s, spot.node): elsewhere & self._movers.close(s, spot.node)
             for s, spot, _ in lifted
@@ -320,10 +328,10 @@ class Relocation:
             return False
         # The largest first: they are the hardest to place elsewhere.
         lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
-        if not self._restart([item for item in lifted if not movable[item[0]]], elsewhere):
+        if not self._restart([item for item in lifted if not singly[item[0]]], elsewhere):
             return False
         for s, spot, pods in lifted:
-            if not movable[s]:
+            if not singly[s]:
                 continue
             back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.certificates.later import Since, since
 from kantopt.planning.certificates.preempted import raised
+from kantopt.planning.certificates.terms import attachable, careful_nodes, counted, terms_at
 from kantopt.planning.kueue_victims import without_victims
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.cluster import Spot
@@ -17,19 +18,15 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
-from kantopt.schema.eligibility import CORDONED, LEAVING
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
-from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
 from kantopt.schema.raw import RawDocument, is_foreign, is_kubernetes, is_slurm
-from kantopt.schema.snapshot import ClusterSnapshot, Node
+from kantopt.schema.snapshot import ClusterSnapshot
 
 if TYPE_CHECKING:
     from kantopt.formats.pair import Key, Pair, TwoDumps
     from kantopt.schema.answers.history import History
 
-ANY_NUMBER = 1_000_000
-"""More volumes than pods of a node can have."""
 AGAIN = 3
 """Times to take more pods for given where they are, if the import leaves them out."""
 
@@ -199,10 +196,10 @@ def between(
     if shut:
         again = _reading(dumps, raws, how, model, settled=True, given=shut)
         decided = _careful(again, first, later, model)
-    own = _attachable(facts.question.snapshot, facts.pair.crowded)
-    before, after = (_terms(own, of.snapshot, dumps, dumps.passing) for of in (first, later))
+    own = attachable(facts.question.snapshot, facts.pair.crowded)
+    before, after = (terms_at(own, of.snapshot, dumps, dumps.passing) for of in (first, later))
     moments = (first, later) if dumps.passing else ()
-    tainted = tuple(_terms(own, of.snapshot, dumps, ()) for of in moments)
+    tainted = tuple(terms_at(own, of.snapshot, dumps, ()) for of in moments)
     return Between(first, facts, decided, (before, after), tainted)
 
 
@@ -308,114 +305,14 @@ def _reading(
 def _careful(reading: Reading, first: Question, later: Question, model: Model) -> Reading:
     """Close nodes that either dump has closed, and take budgets as they were."""
     question = reading.question
-    known = _careful_nodes(first.snapshot, later.snapshot)
+    known = careful_nodes(first.snapshot, later.snapshot)
     budgets = question.snapshot.pod_disruption_budgets
     snapshot = question.snapshot.model_copy(
         update={
             "nodes": tuple(
-                _counted(known.get(node.name, node), node) for node in question.snapshot.nodes
+                counted(known.get(node.name, node), node) for node in question.snapshot.nodes
             ),
             "pod_disruption_budgets": raised(budgets, first, reading.pair.history, model),
         }
     )
     return replace(reading, question=replace(question, snapshot=snapshot))
-
-
-def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, Node]:
-    """Nodes of the later dump, each as closed and as small as in either."""
-    known = {(node.name, node.uid): node for node in first.nodes}
-    nodes = {}
-    for node in later.nodes:
-        was = known.get((node.name, node.uid), node)
-        taints = (*node.taints, *(taint for taint in was.taints if taint not in node.taints))
-        offered = {
-            name: least
-            if to_base(name, least, up=False) <= to_base(name, amount, up=False)
-            else amount
-            for name, amount in node.allocatable.items()
-            for least in (was.allocatable.get(name, amount),)
-        }
-        nodes[node.name] = node.model_copy(
-            update={
-                "unschedulable": node.unschedulable or was.unschedulable,
-                "ready": node.ready and was.ready,
-                "taints": taints,
-                "allocatable": offered,
-            }
-        )
-    return nodes
-
-
-def _attachable(own: ClusterSnapshot, crowded: Collection[tuple[str, str]]) -> ClusterSnapshot:
-    """A snapshot whose nodes can attach more volumes, but for those that have too many.
-
-    The import counts a volume for each pod that uses it, and once more where it is attached.
-    """
-    from kantopt.formats.kubernetes.volumes.attachments import VOLUMES
-
-    def room(node: Node) -> Node:
-        offered = {
-            name: ANY_NUMBER
-            if name.startswith(VOLUMES) and (node.name, name) not in crowded
-            else amount
-            for name, amount in node.allocatable.items()
-        }
-        return node.model_copy(update={"allocatable": offered})
-
-    return own.model_copy(update={"nodes": tuple(map(room, own.nodes))})
-
-
-def _terms(
-    own: ClusterSnapshot,
-    of: ClusterSnapshot,
-    dumps: TwoDumps,
-    passing: Collection[tuple[str, str, str]],
-) -> ClusterSnapshot:
-    """A snapshot with the nodes and queues of another, as far as that has them.
-
-    What nobody is to use now may have been fit for use when pods came, where that does not know it.
-    """
-    ready = {"ready": True} if dumps.taints_alone else {}
-    nodes = {(node.name, node.uid): node for node in of.nodes}
-    queues = {queue.name: queue for queue in of.queues}
-    return own.model_copy(
-        update={
-            "nodes": tuple(
-                _counted(
-                    _without(nodes.get((node.name, node.uid)) or _opened(node), passing), node
-                ).model_copy(update=ready)
-                for node in own.nodes
-            ),
-            "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
-        }
-    )
-
-
-def _without(node: Node, passing: Collection[tuple[str, str, str]]) -> Node:
-    """A node without the taints that were not there all the time, nor a cordon that was not."""
-    taints = tuple(t for t in node.taints if (node.name, t.key, t.effect) not in passing)
-    cordoned = node.unschedulable and (node.name, CORDONED, "NoSchedule") not in passing
-    return node.model_copy(update={"taints": taints, "unschedulable": cordoned})
-
-
-def _opened(node: Node) -> Node:
-    """A node as it is in use, neither on its way out nor in trouble."""
-    taints = tuple(taint for taint in node.taints if taint.key not in LEAVING)
-    return node.model_copy(update={"unschedulable": False, "taints": taints})
-
-
-def _counted(node: Node, own: Node) -> Node:
-    """A node of another snapshot with what the import counts by the pods that it reads.
-
-    Which of these resources there are, and what they are called, depends on all pods at once, so
-    neither dump by itself tells what those of both ask for.
-    """
-    from kantopt.formats.kubernetes.volumes.attachments import VOLUMES
-    from kantopt.formats.slurm.names import SHARED
-
-    def plain(name: str) -> bool:
-        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, *SHARED))
-
-    known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
-    told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}
-    return node.model_copy(update={"allocatable": known | told})

@@ -7,9 +7,12 @@ from kantopt.problem.derived.focus import wanted_pods
 from kantopt.schema.model import Rule
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Survey
+from kantopt.search.explain.shortage import Shortage
 from tests.explain.helpers import asked as question_about
 from tests.explain.helpers import explained
 from tests.verify.world import job, node, pods, question
+
+NEW = job("new", pods(cpu=4))
 
 
 def test_of_nodes_that_admit_the_job_it_is_said_that_others_are_not_admitted() -> None:
@@ -90,3 +93,12 @@ def test_of_pods_that_stay_it_is_said_why_and_what_lifts_that() -> None:
         assert conflict is not None
         pinned = {item.rule: item.message for item in conflict.items}["pinned"]
         assert pinned == f"not preemptible and not movable{said}"
+
+
+def test_no_more_pods_are_spoken_of_than_the_job_has() -> None:
+    """A node may be in a conflict since others that could make way have no room there."""
+    asked = question([node("a", cpu=8), node("b", cpu=8)], [job("r", pods(cpu=8, on=["a"])), NEW])
+    j = next(each.index for each in asked.jobs if each.name.endswith("new"))
+    shortage = Shortage(asked, j, wanted_pods(asked, j), lambda podset: False)
+    assert shortage.words(0) == "12 of 8 cpu with its pod"
+    assert shortage.words(1) == "room for its pod only once others are gone"

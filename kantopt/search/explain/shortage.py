@@ -44,10 +44,14 @@ class Shortage:
     def words(self, n: int) -> str:
         """Say what one pod more than those that fit would take.
 
-        ``12 of 8 nvidia.com/gpu with its pod``, or ``with 2 of its pods`` where one fits.
+        ``12 of 8 nvidia.com/gpu with its pod``, or ``with 2 of its pods`` where one fits. Where all
+        of them do without the pods that may be gone, it is these that have no room beside.
         """
         state, s = self.state, self.podset
         names, room = self.question.resources, int(self._room[n])
+        if room >= self.wanted[s]:
+            pods = "its pod" if self.wanted[s] == 1 else f"its {self.wanted[s]} pods"
+            return f"room for {pods} only once others are gone"
         pods = f"{room + 1} of its pods" if room or self.wanted[s] > 1 else "its pod"
         asks = sorted(state.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
         for r, amount in asks:

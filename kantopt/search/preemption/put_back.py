@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
-
-import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
@@ -66,15 +65,11 @@ class PutBack:
 
     def _fits(self, s: int, spot: Spot) -> bool:
         """Whether a pod that was on a spot fits there beside everything that is there now."""
-        state = self.state
-        n = spot.node
-        if not state.admitted(s, 1):
+        state, n = self.state, spot.node
+        # Room first: it is sooner known than what a quota, or neighbours, have left.
+        if (state.bound_on.get(n) or state.moved_on.get(n)) and not state.has_room(s, spot):
             return False
-        if not state.neighbours.bear(s, n):
-            return False
-        if not state.bound_on.get(n) and not state.moved_on.get(n):
-            return True
-        return state.has_room(s, spot)
+        return state.admitted(s, 1) > 0 and state.neighbours.bear(s, n)
 
     def holds(self, nodes: Iterable[int]) -> bool:
         """Whether every evicted pod is away for good reason: without lesser pods it has no room.
@@ -153,19 +148,24 @@ class _Lesser:
 
     def _node_fits(self, n: int, unit: Unit) -> bool:
         state = self._state
-        free, devices = state.free[:, n].copy(), state.devices[:, n].copy()
+        lacking = Counter[int]()
+        devices = Counter[tuple[int, int]]()
+        for (s, spot), pods in unit.items():
+            for r, amount in state.shape[s].asks:
+                lacking[r] += pods * amount
+            for row, d, amount in state.device_asks(s, spot) if spot.devices else ():
+                devices[row, d] += pods * amount
+        for r in lacking:
+            lacking[r] -= int(state.free[r, n])
+        for row, d in devices:
+            devices[row, d] -= int(state.devices[row, n, d])
+        if max((*lacking.values(), *devices.values()), default=0) <= 0:
+            return True
         arrived = (*state.bound_on.get(n, {}).items(), *state.moved_on.get(n, {}).items())
         for (s, spot), pods in arrived:
             if self._is_lesser(s):
-                free += pods * state.shape[s].request
-                for row, d, amount in state.device_asks(s, spot):
-                    devices[row, d] += pods * amount
-        asked = np.zeros(len(free), dtype=np.bool_)
-        touched = np.zeros(devices.shape, dtype=np.bool_)
-        for (s, spot), pods in unit.items():
-            free -= pods * state.shape[s].request
-            asked |= state.shape[s].request > 0
-            for row, d, amount in state.device_asks(s, spot):
-                devices[row, d] -= pods * amount
-                touched[row, d] = True
-        return bool((free[asked] >= 0).all() and (devices[touched] >= 0).all())
+                for r, amount in state.shape[s].asks:
+                    lacking[r] -= pods * amount
+                for row, d, amount in state.device_asks(s, spot) if spot.devices else ():
+                    devices[row, d] -= pods * amount
+        return max((*lacking.values(), *devices.values()), default=0) <= 0

@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import LARGEST, SOLVED, Effort, accepted, hint_values, solver_of
-from kantopt.cp.variables import weighted
+from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 
@@ -53,7 +53,6 @@ def descend(
         return None, True
     for i in range(open_tiers[0]):
         cp.add(model.expression(tiers[i]) <= values[i])
-    terms: list[tuple[cp_model.LinearExprT, int]] = []
     product = 1
     chosen: list[tuple[int, int]] = []
     for i in open_tiers:
@@ -62,19 +61,31 @@ def descend(
             break
         product *= width
         chosen.append((i, width))
-    weight = 1
-    for i, width in reversed(chosen):
-        terms.append((model.expression(tiers[i]), weight))
+    for i, width in chosen:
         cp.add(model.expression(tiers[i]) <= floors[i] + width - 1)
-        weight *= width
-    cp.minimize(weighted(terms))
     hint_values(cp, ((x.index, value) for x, value in model.assignment(start) or ()))
     solver = solver_of(effort.seconds, effort.work, workers=effort.workers, seed=effort.seed)
     parameters = solver.parameters
     parameters.cp_model_probing_level = 0
     parameters.symmetry_level = 0
     parameters.linearization_level = linearization
-    status = accepted(solver.solve(cp), cp, "a neighbourhood")
-    if status not in SOLVED:
+    while True:
+        cp.minimize(_in_order([(model.expression(tiers[i]), width) for i, width in chosen]))
+        status = solver.solve(cp)
+        # What variables could come to counts as well, such as all GPU time that could be lost.
+        if status != cp_model.MODEL_INVALID or len(chosen) == 1:
+            break
+        chosen.pop()
+    if accepted(status, cp, "a neighbourhood") not in SOLVED:
         return None, False
     return model.extract(solver.value), status == cp_model.OPTIMAL
+
+
+def _in_order(chosen: Sequence[tuple[cp_model.LinearExprT, int]]) -> cp_model.LinearExprT:
+    """Return the sum of some expressions, the first ones first, each less than its width."""
+    terms: Terms = []
+    weight = 1
+    for expr, width in reversed(chosen):
+        terms.append((expr, weight))
+        weight *= width
+    return weighted(terms)

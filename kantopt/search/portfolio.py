@@ -200,9 +200,9 @@ def _new(best: Incumbent) -> set[int]:
 
 
 def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
-    """Return those who are left out of what is not proved yet: of them the most important.
+    """Return gangs that are left out of what is not proved yet: of them the most important.
 
-    Without those who have been asked.
+    Without those who have been asked. Of single pods chains know better where there is room.
     """
     instance, jobs = best.searched, best.searched.jobs
     tiers = [
@@ -211,7 +211,8 @@ def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
         if tier.metric is Metric.UNPLACED and not tier.surplus and best.values[i] > best.floor(i)
     ]
     waiting = {job.index for job in jobs if instance.pending_of(job.index)}.difference(asked)
-    left_out = {j for j in waiting - _new(best) if any(t.concerns(jobs[j]) for t in tiers)}
+    gangs = {j for j in waiting - _new(best) if jobs[j].is_gang}
+    left_out = {j for j in gangs if any(tier.concerns(jobs[j]) for tier in tiers)}
     top = max((jobs[j].priority for j in left_out), default=0)
     return {j for j in left_out if jobs[j].priority == top}
 

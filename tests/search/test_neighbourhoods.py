@@ -226,3 +226,16 @@ def test_each_choice_names_different_nodes_and_not_too_many(choice: Choice) -> N
                 nodes = choice(View(instance, placement), size, rng)
                 assert len(set(nodes)) == len(nodes) <= size
                 assert set(nodes) <= set(range(len(instance.nodes)))
+
+
+def test_tiers_that_could_come_to_too_much_together_are_not_weighed_together() -> None:
+    """What has to be added up exactly is what variables could come to, not only what is left."""
+    jobs = [job("new", pods(gpu=8)), *(job(f"j{i}", pods(gpu=8, on=["a"])) for i in range(2))]
+    nodes = [node("a", gpu=16), node("b", gpu=8)]
+    instance = question(nodes, jobs, objectives=({"unplaced": {"unit": "gpu"}}, "moves"))
+    start = instance.current
+    model = PlacementModel(instance, around=Around(start, frozenset({0, 1})))
+    floors = (8000 - 1, -(2**48))
+    found, _ = descend(model, tiers_of(instance), start, (8000, 0), floors, Effort(60.0, 0))
+    assert found is not None
+    assert where(instance, found, "new") == {"b": 1}

@@ -313,9 +313,9 @@ class Relocation:
             return False
         mark = state.mark()
         elsewhere = ~mask_of(state.size, nodes)
-        singly = self._singly
-        own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and singly[s])}
-        # The job's own pods stay where they say in which domain the others have to be.
+        singly, movers = self._singly, self._movers
+        own = {s for s in self._job(j).podsets if not (movers.untied(s) and movers.movable[s])}
+        # The job's own pods stay: new ones, and where they say in which domain the others must be.
         lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
         close = {
             (s, spot.node): elsewhere & self._movers.close(s, spot.node)

@@ -136,8 +136,6 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
-    if deadline.deterministic:  # else later: what other searches find till then harms less
-        new_pods_make_way(best, deadline, strategy, seed=seed)
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)

@@ -168,9 +168,12 @@ class Reasons:
         if room >= pods:
             return None
         causes = self._causes(self.empty, s)
+        return causes.rule, _sentence(self._never, causes, room, pods)
+
+    @property
+    def _never(self) -> str:
         closed = not all(node.usable for node in self.instance.nodes)
-        start = "never on the nodes that are open" if closed else "never on this hardware"
-        return causes.rule, _sentence(start, causes, room, pods)
+        return "never on the nodes that are open" if closed else "never on this hardware"
 
     def _quota(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         podset, queue = self.instance.podsets[s], self.instance.jobs[j].queue
@@ -254,7 +257,7 @@ class Reasons:
             best = self.instance.topology.domains[level][int(hardware.argmax())]
             most = int(hardware.max())
             return (
-                f"never on this hardware: the largest {name}, {best}, holds {most} of "
+                f"{self._never}: the largest {name}, {best}, holds {most} of "
                 f"{_pods(pods)} when empty{_short(pods, most)}"
             )
         if int(room_for(self.now, s, pods).sum()) < pods:

@@ -103,6 +103,39 @@ COMPANY = [
         [*AB, *volume(mode="ReadWriteMany"), *limits("a", "b"), user("u-0", "a"), user("u-1", "a")],
     ),
     DumpPair(
+        "a volume of nobody's was attached since",
+        [*AB, *volume(), *volume("other"), *limits("a", "b"), waits(user("u", ""))],
+        [
+            *AB,
+            *volume(),
+            *volume("other"),
+            *limits("a", "b"),
+            user("u", "a"),
+            attached("a", "other"),
+        ],
+    ),
+    DumpPair(
+        "a volume of nobody's was attached all the time",
+        [
+            *AB,
+            *volume(),
+            *volume("other"),
+            *limits("a", "b"),
+            waits(user("u", "")),
+            attached("a", "other"),
+        ],
+        [
+            *AB,
+            *volume(),
+            *volume("other"),
+            *limits("a", "b"),
+            user("u", "a"),
+            attached("a", "other"),
+        ],
+        "ILLEGAL",
+        faults=("capacity",),
+    ),
+    DumpPair(
         "more volumes than a node can attach",
         [
             *AB,
@@ -139,6 +172,18 @@ COMPANY = [
         "two of a kind that came far from each other",
         [*AB, waits(near("g-0", "")), waits(near("g-1", ""))],
         [*AB, near("g-0", "a"), near("g-1", "b")],
+        "ILLEGAL",
+        faults=("affinity",),
+    ),
+    DumpPair(
+        "the first of its kind, and others that ask for nobody after it",
+        [*AB, waits(near("g-0", ""))],
+        [*AB, near("g-0", "b"), p("x", "a", owner="ReplicaSet/x", labels={"app": "g"})],
+    ),
+    DumpPair(
+        "not the first of its kind: others were there before",
+        [*AB, p("x", "a", owner="ReplicaSet/x", labels={"app": "g"}), waits(near("g-0", ""))],
+        [*AB, p("x", "a", owner="ReplicaSet/x", labels={"app": "g"}), near("g-0", "b")],
         "ILLEGAL",
         faults=("affinity",),
     ),

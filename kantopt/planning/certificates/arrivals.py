@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from kantopt.formats.pair import Counted
 from kantopt.planning.certificates.between import Between, Reading
 from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
@@ -22,9 +22,6 @@ from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import CHECKS, STATE_RULES, check
 from kantopt.verify.rules.spread import check_spread
 from kantopt.verify.step import Step, Violation
-
-if TYPE_CHECKING:
-    from kantopt.formats.pair import Counted
 
 WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
 """Rules that ask whether all have room: pods that no scheduler chose a node for count as well."""
@@ -120,13 +117,16 @@ def _may_have_been_kept(between: Between, fault: Violation) -> bool:
             selectors = [t.label_selector for s in job.pod_sets for t in s.pod_anti_affinity]
             return any(_matches(selectors, each) for each in pair.relabelled)
         if fault.rule == Rule.AFFINITY:
-            # Who is near nobody was never the first of its kind while others are somewhere else.
             terms = [term for podset in job.pod_sets for term in podset.pod_affinity]
-            return any(_meant(term, job, each) for term in terms for each in pair.vanished) or any(
-                _matches([term.label_selector], each)
-                for term in terms
-                for each in pair.relabelled
-                if term.label_selector is not None
+            return (
+                any(_meant(term, job, each) for term in terms for each in pair.vanished)
+                or any(
+                    _matches([term.label_selector], each)
+                    for term in terms
+                    for each in pair.relabelled
+                    if term.label_selector is not None
+                )
+                or _may_have_been_first(between.facts, job)
             )
         if fault.rule == Rule.SLICES:
             return bool(counted)
@@ -158,6 +158,42 @@ def _meant(term: PodAffinityTerm, job: Job, pod: Counted) -> bool:
     selector = term.label_selector
     near = pod.namespace in (term.namespaces or (job.namespace,))
     return near and selector is not None and _matches([selector], pod)
+
+
+def _may_have_been_first(reading: Reading, job: Job) -> bool:
+    """Whether pods that ask for their like may have come to one domain when none was anywhere.
+
+    Others have come since, and may have done so later: unless they ask for their like as well.
+    """
+    pair, own = reading.pair, [s for s in job.pod_sets if _asks_for_its_like(s)]
+    terms = [term for podset in own for term in podset.pod_affinity]
+    came = pair.given | pair.places.keys()
+    stayed = (
+        Counted(other.namespace, (podset.labels,))
+        for other in reading.question.jobs
+        for podset in other.pod_sets
+        for place in podset.assignments
+        for pod in place.pods
+        if (other.namespace, pod.name, pod.uid) not in came
+    )
+    if not own or any(_meant(term, job, each) for each in stayed for term in terms):
+        return False
+    labels = {node.name: node.labels for node in reading.question.snapshot.nodes}
+    nodes = {
+        node
+        for podset in own
+        for pod in podset.pods
+        if (node := pair.places.get((job.namespace, pod.name, pod.uid))) is not None
+    }
+    return all(len({labels[n].get(term.topology_key) for n in nodes}) == 1 for term in terms)
+
+
+def _asks_for_its_like(podset: PodSet) -> bool:
+    """Whether pods must be near such as they are themselves."""
+    selectors = [term.label_selector for term in podset.pod_affinity]
+    return bool(selectors) and all(
+        selector is not None and selector_matches(selector, podset.labels) for selector in selectors
+    )
 
 
 def with_victims_back(instance: Instance, after: Placement) -> Placement:

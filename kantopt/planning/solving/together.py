@@ -70,6 +70,8 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
         run.cut = True
         run.warnings += [] if options.engine == "fast" else [NO_TIME]
     elif not (incumbent.optimal or forbidden):
+        if deadline.deterministic or options.engine == "fast":
+            make_way(run, deadline)  # nobody looks for better places meanwhile
         beside = _moves_first(run, deadline)
     if not (late or incumbent.optimal or options.engine == "fast"):
         workers = options.workers - 1 if beside else options.workers
@@ -130,7 +132,6 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
         return False
     if options.engine == "fast":
         _get_ready_to_end(run)
-        make_way(run, deadline)
         _chains(run, deadline)
         return False
     if not (counted or _promising(run.incumbent)):

@@ -65,7 +65,7 @@ class Relocation:
         self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Milli-GPU of these pods, and of new ones that would go elsewhere."""
         self._failed = 0
-        self._regions_tried, self._unsettled = _MOST_REGIONS, False
+        self._regions_tried, self._new_as_well = _MOST_REGIONS, False
         self._seen = len(self.state.touched)
         self._weigh(range(self.state.size))
 
@@ -113,8 +113,8 @@ class Relocation:
         With ``unsettled`` new pods make way as well.
         """
         self._failed, self._regions_tried = 0, _ALL_REGIONS
-        if unsettled and not self._unsettled:
-            self._unsettled = True
+        if unsettled and not self._new_as_well:
+            self._new_as_well = True
             self._weigh(range(self.state.size))
 
     def _enough(self, wants: list[Want]) -> bool:
@@ -179,7 +179,7 @@ class Relocation:
             if pods := spots[s].get(spot, 0):
                 yield s, spot, pods
         for (s, spot), pods in self.state.bound_on.get(n, {}).items():
-            if self._unsettled and unsettled[s]:
+            if self._new_as_well and unsettled[s]:
                 yield s, spot, pods
 
     def _weigh(self, nodes: Sequence[int]) -> None:

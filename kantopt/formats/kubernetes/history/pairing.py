@@ -28,7 +28,7 @@ class KubernetesDumps(Dumps):
     def crowded(self) -> frozenset[tuple[str, str]]:
         """Nodes that have more volumes than they can attach, each with the resource they are."""
         told = any(item.get("kind") == "CSINode" for item in self.after)
-        return crowded(Objects(self.after, "")) if told else frozenset()
+        return crowded(Objects(self.before, ""), Objects(self.after, "")) if told else frozenset()
 
     def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
         """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""

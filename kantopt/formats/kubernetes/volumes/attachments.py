@@ -93,24 +93,25 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     return stock
 
 
-def crowded(objects: Objects) -> frozenset[tuple[str, str]]:
+def crowded(before: Objects, after: Objects) -> frozenset[tuple[str, str]]:
     """Return nodes with more volumes than they can attach, each with the resource they are.
 
-    As kube-scheduler counts them: a volume once, however many pods use it, and one that is
-    attached whether or not a pod uses it.
+    As kube-scheduler counts them: a volume once, however many pods use it, and one that no pod
+    uses while it is attached. Of two dumps that is one which was so in both: another may have been
+    attached later for a pod that has gone again.
     """
-    volumes = _Drivers(objects)
-    there = set(volumes.attached(objects))
+    volumes = _Drivers(after)
+    there = {*volumes.attached(after)} & {*_Drivers(before).attached(before)}
     there |= {
         (pod.at("spec").text("nodeName"), item)
-        for pod in objects.pods()
+        for pod in after.pods()
         if not ended(pod)
         for item in volumes.of(pod)
     }
     held = Counter((driver, node) for node, (driver, _) in there)
     return frozenset(
         (node, resource_of(driver))
-        for (driver, node), count in _limits(objects).items()
+        for (driver, node), count in _limits(after).items()
         if held[driver, node] > count
     )
 

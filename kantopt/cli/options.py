@@ -104,7 +104,8 @@ ModelName = Annotated[
 Gated = Annotated[
     bool,
     typer.Option(
-        "--gated", help="Pods held by scheduling gates, jobs that Slurm holds count as pending."
+        "--gated",
+        help="Plan what gates, queues of Kueue that are stopped or Slurm hold back.",
     ),
 ]
 Pending = Annotated[

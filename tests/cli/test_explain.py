@@ -122,7 +122,14 @@ def test_of_a_job_that_is_held_back_it_is_said_how_it_counts(cli: Cli) -> None:
     dump = str(ROOT / "instances" / "kubernetes" / "cluster.json")
     done = cli("explain", dump, "team-a/finetune")
     assert done.code == 64
-    assert "; pending: " in done.err
+    said = "team-a/finetune is held back by scheduling gates and left out: it counts with --gated"
+    assert done.err.endswith(f"; {said}\n")
+
+
+def test_of_one_of_several_jobs_that_are_held_back_it_is_said_how_it_counts(cli: Cli) -> None:
+    dump = str(ROOT / "instances" / "kubernetes" / "cluster.json")
+    done = cli("explain", dump, "team-a/finetune-x")
+    assert done.code == 64
     assert done.err.endswith("; what is held back counts with --gated\n")
 
 

@@ -98,13 +98,10 @@ def test_weights_of_fair_shares_are_read_and_are_1_by_default() -> None:
 
 def test_two_queues_of_one_name_are_one_and_the_second_is_named() -> None:
     other = thing("scheduling.run.ai/v2", "Queue", "q", "", parentQueue="far")
-    stopped = cluster_queue("q", {"nominalQuota": "1"})
-    stopped["spec"]["stopPolicy"] = "Hold"
-    imported = read(stopped, other)
+    imported = read(cluster_queue("q", {"nominalQuota": "1"}), other)
     assert [item.name for item in imported.snapshot.queues] == ["q"]
     assert imported.snapshot.queues[0].resources[0].nominal_quota == 1
     assert "(q)" in noted(imported, "that another queue has")
-    assert "(q)" in noted(imported, "stopped")
     assert "(far of q)" in noted(imported, "set no limit")
 
 

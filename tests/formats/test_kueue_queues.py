@@ -257,10 +257,3 @@ def test_a_pod_that_asks_for_what_its_queue_has_no_quota_of_is_told() -> None:
     waiting = pod("p", labels=labels, requests={GPU: "1", "cpu": "1"})
     found = read(node("n"), queue("cq", only={"nominalQuota": 8}), local, waiting)
     assert "excludeResourcePrefixes leaves out cpu in cq" in noted(found, "no quota of")
-
-
-@pytest.mark.parametrize("policy", ["None", "Hold", "HoldAndDrain"])
-def test_a_local_queue_that_is_stopped_is_noted(policy: str) -> None:
-    queue = thing(KUEUE, "LocalQueue", "lq", clusterQueue="q", stopPolicy=policy)
-    text = "queues that are stopped take jobs all the same here: 1 (default/lq)"
-    assert (text in read(queue).notes) is (policy != "None")

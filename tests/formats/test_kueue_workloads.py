@@ -360,13 +360,3 @@ def test_pods_that_a_job_is_yet_to_make_hold_the_quota_that_it_was_given(
     assert running.quota_reserved is bool(lacking or "Pending" in phases)
     told = any("pods that are not there, or not again yet" in note for note in found.notes)
     assert told is bool(lacking)
-
-
-@pytest.mark.parametrize(("status", "waits"), [("False", 0), ("True", 1)])
-def test_a_workload_that_is_queued_again_later_is_left_out(status: str, waits: int) -> None:
-    """Kueue evicted it, say for pods that did not get ready, and it is in no queue for a while."""
-    conditions = [{"type": "Requeued", "status": status, "reason": "PodsReadyTimeout"}]
-    later = {"conditions": conditions, "requeueState": {"requeueAt": "2026-09-01T05:00:00Z"}}
-    found = read(*queues(), workload("w", "Job/train", later))
-    assert len(found.pending.jobs) == waits
-    assert any("queues again later" in note for note in found.notes) is (not waits)

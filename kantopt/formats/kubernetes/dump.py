@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
-from kantopt.errors import UsageError
-from kantopt.formats.imported import Aside, Imported, reporting
+from kantopt.formats.imported import Imported, reporting
+from kantopt.formats.kubernetes.asked import Asked
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
@@ -27,7 +26,7 @@ from kantopt.formats.kubernetes.namespaces import Namespaces, cluster_uid
 from kantopt.formats.kubernetes.nodes import read_node, selector_keys
 from kantopt.formats.kubernetes.nominated import BindRequests, with_rooms
 from kantopt.formats.kubernetes.objects import UNREAD, Objects, ended
-from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups
+from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.queues import Queues
@@ -96,7 +95,7 @@ def import_kubernetes(
     with reporting(found.problems, file):
         imported = run.run(levels, newest_moment(objects))
     if patterns_known:
-        run.check_patterns()
+        run.asked.check()
     return imported
 
 
@@ -115,17 +114,12 @@ class _Import:
         self._labels = labels
         self._disturb = disturb
         self._gated = gated
-        self._patterns = pending
-        self._matched: set[str] = set()
-        self._left_out: dict[str, str] = {}
-        self._held_back: Counter[str] = Counter()
-        self._aside: list[list[Member]] = []
-        """Of each job the pods that wait and were not asked for."""
         self._known_as: dict[str, set[str]] = {}
         self._notes = Notes()
         self._attachments = attachable(objects, self._notes)
         self._devices = ClaimedDevices(objects, self._notes)
         self._workloads = KueueWorkloads(objects, self._notes)
+        self.asked = Asked(pending, self._names, self._notes)
         self._ended: Counter[GangRef] = Counter()
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
@@ -199,22 +193,11 @@ class _Import:
             pending,
             lines,
             known_as=known_as,
-            left_out=self._left_out,
-            aside=tuple(self._left_aside(priorities)),
-            held_back=self._held_back,
+            left_out=self.asked.left_out,
+            aside=tuple(self.asked.aside(objects, priorities)),
+            held_back=self.asked.held_back,
             tied=reader.tied,
         )
-
-    def check_patterns(self) -> None:
-        """Refuse patterns that match nothing: mistyped, they would leave everything out."""
-        for pattern in self._patterns:
-            if pattern in self._matched:
-                continue
-            said = "no pending pod or job matches"
-            matching = {why for name, why in self._left_out.items() if fnmatchcase(name, pattern)}
-            if matching:
-                said += f", only what {' or '.join(sorted(matching))}"
-            raise UsageError(f"--pending {pattern}: {said}")
 
     def _members(self, nodes: set[str], volumes: Volumes) -> list[Member]:
         """Pods that hold a place or wait for one."""
@@ -238,17 +221,16 @@ class _Import:
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
             elif not pod.node and pod.terminating:
                 self._notes.add("pending pods that are being deleted are left out", pod.full_name)
-                self._left_out[pod.full_name] = "is being deleted, and left out"
+                self.asked.left_out[pod.full_name] = "is being deleted, and left out"
             elif not (pod.node or self._gated) and self._workloads.stands_for(pod):
                 continue
             elif not (pod.node or self._gated or self._workloads.lets_go(pod)) and (
                 pod.ref.scheduling_gates
             ):
                 self._notes.add("pods held back by scheduling gates are left out", pod.full_name)
-                job = f"{pod.namespace}/{_job_name(Member(pod, gang_of(pod)))}"
-                self._left_out[pod.full_name] = self._left_out[job] = BY_GATES
-                if not self._patterns or self._matching(job, pod.full_name):
-                    self._held_back[job] += 1
+                member = Member(pod, gang_of(pod))
+                job = f"{pod.namespace}/{_job_name(member)}"
+                self.asked.hold_back(job, member, "is held back by scheduling gates")
             else:
                 if pod.terminating:
                     text = "pods that are terminating hold their room until they are gone"
@@ -256,12 +238,20 @@ class _Import:
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
         found = [member.pod for member in members]
-        return [*members, *unstarted(self._objects, found, namespaces, self._notes)]
+        for member in unstarted(self._objects, found, namespaces, self._notes):
+            if member.held_back and not self._gated:
+                job = f"{member.pod.namespace}/{_job_name(member)}"
+                if job not in self.asked.left_out:
+                    self._notes.add(f"jobs held back {member.held_back} are left out", job)
+                self.asked.hold_back(job, member, f"is held back {member.held_back}")
+            else:
+                members.append(member)
+        return members
 
     def _count_ended(self, view: View, phase: str) -> None:
         pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))
         for name in (pod.full_name, *self._names(pod)):
-            self._left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
+            self.asked.left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
         ref = gang_of(pod)
         if ref is not None and phase == "Succeeded":
             self._ended[replace(ref, role="")] += 1
@@ -279,7 +269,7 @@ class _Import:
         # What is left of a gang that terminates does not take the gang's name.
         for group in sorted(groups.values(), key=lambda group: group[0].pod.terminating):
             first = group[0]
-            chosen = self._chosen(_job_name(first), group)
+            chosen = self.asked.chosen(_job_name(first), group)
             if not chosen:
                 continue
             ref = first.gang
@@ -299,45 +289,12 @@ class _Import:
                 (running if any(member.pod.node for member in chosen) else waiting).append(job)
             else:
                 pods = (member.pod.full_name for member in chosen)
-                self._left_out |= dict.fromkeys((*pods, f"{namespace}/{name}"), FOR_OTHERS)
+                self.asked.left_out |= dict.fromkeys((*pods, f"{namespace}/{name}"), _FOR_OTHERS)
         return running, waiting
-
-    def _chosen(self, name: str, group: Sequence[Member]) -> list[Member]:
-        """Members of a job without the pending pods that the user did not ask for."""
-        if not self._patterns:
-            return list(group)
-
-        def matches(member: Member) -> bool:
-            job = f"{member.pod.namespace}/{name}"
-            found = self._matching(job, member.pod.full_name, *self._names(member.pod))
-            self._matched |= found
-            return bool(found)
-
-        matching = [not member.pod.node and matches(member) for member in group]
-        whole = group[0].gang is not None and any(matching)
-        chosen, left = list[Member](), list[Member]()
-        for member, match in zip(group, matching, strict=True):
-            (chosen if member.pod.node or whole or match else left).append(member)
-        if left:
-            text = "pending pods that were not asked for are left out"
-            count = sum(member.count for member in left)
-            self._notes.add(text, f"{group[0].pod.namespace}/{name}", count)
-            self._aside.append(left)
-        return chosen
 
     def _names(self, pod: Pod) -> tuple[str, ...]:
         """Return the names by which people know the job of a pod, other than its own."""
         return (*names_of([pod]), *self._workloads.names(pod))
-
-    def _matching(self, *names: str) -> set[str]:
-        return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
-
-    def _left_aside(self, priorities: Priorities) -> Iterator[Aside]:
-        groups = PodGroups(self._objects, Notes()) if self._aside else None
-        for members in self._aside:
-            pods, ref = [member.pod for member in members], members[0].gang
-            gang = Gang(min_count=0) if groups is None or ref is None else groups.demands(ref, pods)
-            yield Aside(priorities.of_all(gang, pods), sum(m.count for m in members))
 
     def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
         wanted: list[str] = []
@@ -359,9 +316,7 @@ class _Import:
                     self._notes.add(text, job.full_name, podset.count)
 
 
-FOR_OTHERS = "lacks pods that must start with it, and is left out"
-BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"
-"""Why a pod or a job is left out."""
+_FOR_OTHERS = "lacks pods that must start with it, and is left out"
 
 _SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json shows them"
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"

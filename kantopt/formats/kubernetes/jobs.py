@@ -35,6 +35,8 @@ class Member:
     gang: GangRef | None
     count: int = 1
     exists: bool = True
+    held_back: str = ""
+    """What keeps it from starting for now: the rest of *held back ...*; empty if nothing does."""
 
 
 class JobsReader:

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes.jobs import Member
+from kantopt.formats.kubernetes.kueue.stopped import StoppedQueues
 from kantopt.formats.kubernetes.kueue.workloads import (
     BETWEEN,
     JobPods,
     admitted,
     has_finished,
     into_domains,
+    is_open,
     may_run_unseen,
     owners_of,
-    waits_to_be_queued,
 )
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded
@@ -62,7 +63,7 @@ def _workloads(
     going = (gang_of(pod) for pod in pods if pod.terminating)
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
-    job_pods = JobPods(objects)
+    job_pods, stopped = JobPods(objects), StoppedQueues(objects, notes)
     for view in workloads:
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = view.key
@@ -70,9 +71,8 @@ def _workloads(
         has_pods = (namespace, name) in groups or not owners.isdisjoint(
             {*uids, metadata.text("uid")} - {""}
         )
-        stopped = spec.raw.get("active") is False
         given = admitted(view) if "admission" in status else {}
-        lacking = job_pods.lacking(view, given) if has_pods and not stopped else 0
+        lacking = job_pods.lacking(view, given) if has_pods and is_open(view) else 0
         if has_finished(view) or (has_pods and not lacking):
             continue
         if given and not has_pods and (namespace, name) in leaving:
@@ -81,18 +81,12 @@ def _workloads(
             text = "Workloads that hold quota and whose pods are not found here: it counts as free"
             notes.add(text, f"{namespace}/{name}")
             continue
-        if stopped:
-            notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
-            continue
-        if not given and waits_to_be_queued(view):
-            text = "Workloads that Kueue queues again later, after a failed start, are left out"
-            notes.add(text, f"{namespace}/{name}")
-            continue
+        held_back = "" if has_pods else stopped.hold_back(view, admitted=bool(given))
         queue = spec.text("queueName")
         references = metadata.list("ownerReferences")
         owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
         labels = {QUEUE_NAME: queue} if queue else {}
-        if given:
+        if given and not held_back:
             text = "Workloads that hold their quota and have none of their pods yet"
             if has_pods:
                 text = "Workloads that hold the quota of pods that are not there, or not again yet"
@@ -109,7 +103,7 @@ def _workloads(
                 pod = replace(pod, kueue_workload=name) if has_pods else pod
                 if given:
                     pod = into_domains(pod, view, ref.role)
-                yield replace(made, pod=pod)
+                yield replace(made, pod=pod, held_back=held_back)
 
 
 def _volcano(

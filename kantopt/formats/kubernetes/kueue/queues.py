@@ -82,8 +82,6 @@ class KueueQueues:
         self._priorities = priorities
         local = objects.by_name(GROUP, "LocalQueue")
         self.local = {key: view.at("spec").text("clusterQueue") for key, view in local.items()}
-        for (namespace, name), view in local.items():
-            self._note_stopped(view, f"{namespace}/{name}")
         self._flavors = Flavors(objects, notes)
         labels = (view.at("metadata").words("labels") for view in objects.of("", "Node"))
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
@@ -162,7 +160,6 @@ class KueueQueues:
 
     def _queue(self, view: View, cohorts: Mapping[str, View]) -> _Rows:
         name, spec = view.at("metadata").name(), view.at("spec")
-        self._note_stopped(view, name)
         cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
         weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
         return _Rows(
@@ -172,10 +169,6 @@ class KueueQueues:
             tuple(_groups(spec)),
             read_preemption(view, cohort, self._notes),
         )
-
-    def _note_stopped(self, view: View, name: str) -> None:
-        if view.at("spec").text("stopPolicy", "None") != "None":
-            self._notes.add("queues that are stopped take jobs all the same here", name)
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
         """Return the root above a cohort; of a circle, in which nobody lends, nothing."""

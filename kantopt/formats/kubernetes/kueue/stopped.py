@@ -1,0 +1,69 @@
+"""Whom Kueue does not start for now: stopped Workloads, and those of queues that take nobody in."""
+
+from __future__ import annotations
+
+from kantopt.formats.kubernetes.kueue.workloads import GROUP, waits_to_be_queued
+from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.notes import Notes
+from kantopt.formats.view import View
+
+_DRAINS = "HoldAndDrain"
+
+
+class StoppedQueues:
+    """Queues with a ``stopPolicy``, and ClusterQueues that Kueue says are not active.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    notes
+        Takes queues whose jobs Kueue stops.
+    """
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._local = objects.by_name(GROUP, "LocalQueue")
+        whole = objects.of(GROUP, "ClusterQueue")
+        self._cluster = {view.at("metadata").name(): view for view in whole}
+        named = {"/".join(key): view for key, view in self._local.items()} | self._cluster
+        for name, view in named.items():
+            if _policy(view) == _DRAINS:
+                text = "queues whose jobs Kueue stops (HoldAndDrain): those that run stay here"
+                notes.add(text, name)
+
+    def hold_back(self, workload: View, *, admitted: bool) -> str:
+        """Say what holds a Workload without pods back; empty if nothing does.
+
+        Parameters
+        ----------
+        workload
+            One that has not ended.
+        admitted
+            Whether it has its quota: then only what takes that away again holds it back.
+        """
+        if workload.at("spec").raw.get("active") is False:
+            return "by active: false"
+        if not admitted and waits_to_be_queued(workload):
+            return "by Kueue after a failed start"
+        local = self._local.get((workload.key[0], workload.at("spec").text("queueName")))
+        name = "" if local is None else local.at("spec").text("clusterQueue")
+        for view in (local, self._cluster.get(name)):
+            if view is not None and (_drains(view) if admitted else _takes_nobody(view)):
+                return "by queues that are stopped"
+        return ""
+
+
+def _policy(queue: View) -> str:
+    return queue.at("spec").text("stopPolicy", "None")
+
+
+def _drains(queue: View) -> bool:
+    return _policy(queue) == _DRAINS
+
+
+def _takes_nobody(queue: View) -> bool:
+    """Whether a queue is stopped, or lacks what it needs, as a flavor or a check."""
+    conditions = queue.at("status").list("conditions")
+    return _policy(queue) != "None" or any(
+        item.text("type") == "Active" and item.text("status") == "False" for item in conditions
+    )

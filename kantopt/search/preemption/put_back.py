@@ -10,6 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.counts.quotas import Quotas
+from kantopt.search.preemption.full import Full
 from kantopt.search.preemption.kept_room import KeptRoom
 from kantopt.search.preemption.victims import Unit, Victims
 from kantopt.search.state import State
@@ -22,6 +23,10 @@ class PutBack:
         self.victims = victims
         self.state = victims.state
         self.kept = KeptRoom(victims.state, victims.gone)
+        self._taken = Full(victims.state)
+        """Where pods had no room beside all that was there when they were put back last."""
+        self._kept_away = Full(victims.state)
+        """Where they had none even without those who may not evict them."""
 
     def settles(self, seen: int) -> bool:
         """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
@@ -38,11 +43,11 @@ class PutBack:
         Some nodes changed since all that fits was put back last: only there it can fit again.
         """
         units = sorted(
-            (unit for unit in self.victims.units(nodes) if unit[0].priority < below),
+            (u for u in self.victims.units(nodes, self._taken) if u[0].priority < below),
             key=lambda u: (-u[0].priority, -self._cost(u[1]), u[0].index, sorted(u[1])),
         )
-        for _, unit in units:
-            self._restore(unit)
+        for job, unit in units:
+            self._restore(job, unit)
 
     def spare(self, mark: int, below: int) -> None:
         """Put back lesser pods evicted since a mark that still fit, the dearest first."""
@@ -53,23 +58,28 @@ class PutBack:
         podsets = self.state.instance.podsets
         return sum(podsets[s].disruption_cost * pods for (s, _), pods in unit.items())
 
-    def _restore(self, unit: Unit) -> bool:
-        mark = self.state.mark()
+    def _restore(self, job: Job, unit: Unit) -> bool:
+        state, mark = self.state, self.state.mark()
         for (s, spot), pods in sorted(unit.items()):
             for _ in range(pods):
-                if not self.victims.evicted(s) or not self._fits(s, spot):
-                    self.state.undo(mark)
+                if self.victims.evicted(s) and not self._has_room(s, spot):
+                    state.undo(mark)
+                    self._taken.note(s, spot, whole=self.victims.is_whole(job))
                     return False
-                self.state.add(s, spot, 1)
+                if not (self.victims.evicted(s) and self._borne(s, spot.node)):
+                    state.undo(mark)
+                    return False
+                state.add(s, spot, 1)
         return True
 
-    def _fits(self, s: int, spot: Spot) -> bool:
-        """Whether a pod that was on a spot fits there beside everything that is there now."""
+    def _has_room(self, s: int, spot: Spot) -> bool:
+        """Whether a pod that was on a spot has room there beside everything that is there now."""
         state, n = self.state, spot.node
-        # Room first: it is sooner known than what a quota, or neighbours, have left.
-        if (state.bound_on.get(n) or state.moved_on.get(n)) and not state.has_room(s, spot):
-            return False
-        return state.admitted(s, 1) > 0 and state.neighbours.bear(s, n)
+        return not (state.bound_on.get(n) or state.moved_on.get(n)) or state.has_room(s, spot)
+
+    def _borne(self, s: int, n: int) -> bool:
+        """Whether quotas and neighbours let a pod back."""
+        return self.state.admitted(s, 1) > 0 and self.state.neighbours.bear(s, n)
 
     def holds(self, nodes: Iterable[int]) -> bool:
         """Whether every evicted pod is away for good reason: without lesser pods it has no room.
@@ -79,10 +89,12 @@ class PutBack:
         if not self.state.instance.strict or not self.state.instance.on(Rule.PRIORITY):
             return True
         lesser: dict[int, _Lesser] = {}
-        for job, unit in self.victims.units(nodes):
+        for job, unit in self.victims.units(nodes, self._kept_away):
             if job.priority not in lesser:
                 lesser[job.priority] = _Lesser(self.state, job)
-            if lesser[job.priority].fits_back(job, unit):
+            if full := lesser[job.priority].lacking(unit):
+                self._kept_away.note(*full, whole=self.victims.is_whole(job))
+            elif lesser[job.priority].let_back(job, unit):
                 return False
         return self.kept.holds()
 
@@ -125,14 +137,19 @@ class _Lesser:
         instance = self._state.instance
         return not instance.may_evict_for(instance.podsets[s].job, self._victim.index)
 
-    def fits_back(self, job: Job, unit: Unit) -> bool:
-        state = self._state
-        instance = state.instance
+    def lacking(self, unit: Unit) -> tuple[int, Spot] | None:
+        """Return a place on a node that has no room for who was there, if there is one."""
         by_node: dict[int, Unit] = {}
         for (s, spot), pods in unit.items():
             by_node.setdefault(spot.node, {})[s, spot] = pods
-        if not all(self._node_fits(n, pods) for n, pods in by_node.items()):
-            return False
+        for n, those in by_node.items():
+            if not self._node_fits(n, those):
+                return next(iter(those))
+        return None
+
+    def let_back(self, job: Job, unit: Unit) -> bool:
+        """Whether quotas and neighbours let those back who have room where they were."""
+        instance, state = self._state.instance, self._state
         extra = [0] * len(instance.resources)
         for (s, _), pods in unit.items():
             for r, amount in enumerate(instance.podsets[s].demand):

@@ -11,6 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.preemption.full import Full
 from kantopt.search.preemption.gone import Gone
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
@@ -158,21 +159,35 @@ class Victims:
             for spot, pods in sorted(state.spots[s].items()):
                 state.add(s, spot, -pods)
 
-    def units(self, nodes: Iterable[int]) -> Iterator[tuple[Job, Unit]]:
+    def units(self, nodes: Iterable[int], full: Full | None = None) -> Iterator[tuple[Job, Unit]]:
         """Evicted pods as they would come back: a gang that is gone as a whole, others singly.
 
         Only those that were on some nodes at least in part, and those that a quota or neighbours
         keep away as well.
+
+        Parameters
+        ----------
+        nodes
+            The nodes.
+        full
+            Leaves out places that are known to have no room for who left them.
         """
-        state = self.state
         for j, spots in sorted(self.gone.by_job(set(nodes), self._bound)):
-            job = state.instance.jobs[j]
-            if (job.is_gang or job.all_victims) and not any(state.placed[s] for s in job.podsets):
-                yield job, self.gone.of(job)
+            job = self.state.instance.jobs[j]
+            if self.is_whole(job):
+                unit = self.gone.of(job)
+                if full is None or not any(full.known(s, spot, whole=True) for s, spot in unit):
+                    yield job, unit
                 continue
             for s, spot in sorted(spots):
-                for _ in range(self.gone.at(s, spot)):
-                    yield job, {(s, spot): 1}
+                if full is None or not full.known(s, spot, whole=False):
+                    for _ in range(self.gone.at(s, spot)):
+                        yield job, {(s, spot): 1}
+
+    def is_whole(self, job: Job) -> bool:
+        """Whether a job whose pods belong together is gone, so that all come back or none."""
+        together = job.is_gang or job.all_victims
+        return together and not any(self.state.placed[s] for s in job.podsets)
 
     def _held_elsewhere(self, job: Job) -> bool:
         limited = job.queue is not None and self.state.instance.on(Rule.QUOTA)

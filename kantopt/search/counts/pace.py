@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.search.presolve import binding_namespaces
 
 _Key = tuple[str, object]
+_Limit = tuple[_Key, int]
 _Count = tuple[int, int, int, int]
 """Pod set, node, and running pods that came there and that left it."""
 
@@ -32,12 +33,10 @@ class Pace:
         self.most = limits.moves
         """Most moves in all; ``None`` if any number may be."""
         self.moves = 0
-        self._per_namespace = limits.moves_per_namespace
-        self._namespaces = binding_namespaces(instance)
         self._arrivals, self._departures = limits.arrivals_per_node, limits.departures_per_node
-        per_node = self._arrivals is not None or self._departures is not None
-        per_job = any(job.most_moves is not None for job in instance.jobs)
-        self._apart = per_node or per_job or bool(self._namespaces)
+        self._per_node = self._arrivals is not None or self._departures is not None
+        bound = dict.fromkeys(binding_namespaces(instance), limits.moves_per_namespace)
+        self._of_job = [tuple(_limits_of(job, bound)) for job in instance.jobs]
         self._counts: Counter[_Key] = Counter()
         self._over = 0
         """Pods beyond the limits of jobs, namespaces and nodes."""
@@ -53,28 +52,23 @@ class Pace:
 
     def _add(self, s: int, n: int, arrived: int, left: int) -> None:
         self.moves += arrived
-        if not self._apart:
-            return
         for key, limit in self._limits(s, n, n):
             pods = left if key[0] == "departures" else arrived
-            if limit is not None and pods:
+            if pods:
                 before = self._counts[key]
                 self._counts[key] = after = before + pods
                 self._over += max(0, after - limit) - max(0, before - limit)
 
-    def _limits(self, s: int, source: int, target: int) -> tuple[tuple[_Key, int | None], ...]:
+    def _limits(self, s: int, source: int, target: int) -> tuple[_Limit, ...]:
         """What bounds a move beside the number of all moves."""
-        job = self._instance.job_of(s)
-        return (
-            (("job", job.index), job.most_moves),
-            (("namespace", job.namespace), self._bound(job)),
+        of_job = self._of_job[self._instance.podsets[s].job]
+        if not self._per_node:
+            return of_job
+        per_node = (
             (("arrivals", target), self._arrivals),
             (("departures", source), self._departures),
         )
-
-    def _bound(self, job: Job) -> int | None:
-        """Most moves of the pods of a job's namespace, if more of them could be moved."""
-        return self._per_namespace if job.namespace in self._namespaces else None
+        return (*of_job, *((key, limit) for key, limit in per_node if limit is not None))
 
     def left(self) -> int | None:
         """Pods that may still move; ``None`` if any number."""
@@ -84,7 +78,7 @@ class Pace:
         """Whether one pod more may move from one node to another."""
         if self.most is not None and self.moves >= self.most:
             return False
-        return not self._apart or self.used_up(s, source, target) is None
+        return self.used_up(s, source, target) is None
 
     def used_up(self, s: int, source: int, target: int) -> tuple[str, int] | None:
         """Return what is counted apart and bears no more of a move, and its limit.
@@ -92,13 +86,22 @@ class Pace:
         It is ``job``, ``namespace``, ``arrivals`` or ``departures``.
         """
         for key, limit in self._limits(s, source, target):
-            if limit is not None and self._counts[key] >= limit:
+            if self._counts[key] >= limit:
                 return key[0], limit
         return None
 
     def kept(self) -> bool:
         """Whether no limit is exceeded."""
         return not self._over and (self.most is None or self.moves <= self.most)
+
+
+def _limits_of(job: Job, bound: Mapping[str, int | None]) -> Iterator[_Limit]:
+    """Yield how many pods of a job may move, and of its namespace if that bounds it."""
+    if job.most_moves is not None:
+        yield ("job", job.index), job.most_moves
+    most = bound.get(job.namespace)
+    if most is not None:
+        yield ("namespace", job.namespace), most
 
 
 class _Together:

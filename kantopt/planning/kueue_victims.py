@@ -1,8 +1,10 @@
 """Whom Kueue evicts for whom: a plan evicts nobody whom it would not, and leaves out who cannot.
 
 That a job may be evicted for one that waits and not for another, more important one, no rule says.
-So of those that wait the most important come first: who would let them have such victims evicts
-nobody as long as they wait. Of the jobs that run, those stay that nobody is left to evict.
+So those that wait take turns: who would let others have victims that Kueue evicts for none of them
+evicts nobody beside these. First come those that are required, then pods that exist, for
+kube-scheduler waits for nobody, then the most important, and of equals those who have victims. Of
+the jobs that run, those stay that nobody is left to evict.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.formats.notes import Notes
-from kantopt.problem.chosen import asked_for
+from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.jobs import Job
+from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 
-_NOBODY = -(2**31) - 1
+_NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
 _Victim = tuple[str, int]
 """Queue and priority of jobs that run."""
 
@@ -27,6 +30,9 @@ class _Waiting:
 
     priority: int
     evicts: Mapping[str, int]
+    required: bool
+    by_kueue: bool
+    """Whether they wait for Kueue, and not for kube-scheduler."""
     names: list[str] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
@@ -47,8 +53,6 @@ class Spared:
     """Jobs that run and that nobody may evict, though more important ones wait."""
     behind: frozenset[str] = frozenset()
     """Jobs that wait and evict nobody, lest others get their victims."""
-    shared: frozenset[str] = frozenset()
-    """Jobs that run and that pods which exist may evict, so that others may as well."""
 
     def lines(self) -> tuple[str, ...]:
         """Say so."""
@@ -57,13 +61,8 @@ class Spared:
             (self.stays, "jobs that Kueue evicts for none of those that wait are not evicted"),
             (
                 self.behind,
-                "jobs for which Kueue evicts others than for more important ones that wait evict "
+                "jobs for which others are evicted than for those that wait and come first evict "
                 "nobody beside these",
-            ),
-            (
-                self.shared,
-                "jobs that kube-scheduler may evict for pods that wait may be evicted here for "
-                "jobs for which Kueue would not",
             ),
         ):
             for name in sorted(names):
@@ -75,18 +74,29 @@ def without_spared(
     snapshot: ClusterSnapshot,
     pending: Sequence[Job],
     patterns: Sequence[str] | None,
+    required: Sequence[str] = (),
 ) -> tuple[ClusterSnapshot, tuple[Job, ...]]:
     """Return the cluster and the jobs that wait, those fixed that stay, as :func:`spared` says."""
-    found = spared(snapshot, pending, patterns)
-    if found.stays:
-        jobs = tuple(_fixed(job) if job.full_name in found.stays else job for job in snapshot.jobs)
+    found = spared(snapshot, pending, patterns, required)
+
+    def settled(job: Job) -> Job:
+        if job.full_name in found.behind:
+            job = job.model_copy(update={"preemption_policy": "Never"})
+        return _fixed(job) if job.full_name in found.stays else job
+
+    if found.stays or found.behind:
+        jobs = tuple(map(settled, snapshot.jobs))
         snapshot = snapshot.model_copy(update={"jobs": jobs})
-    return snapshot, tuple(
-        job.model_copy(update={"preemption_policy": "Never"})
-        if job.full_name in found.behind
-        else job
-        for job in pending
-    )
+    return snapshot, tuple(map(settled, pending))
+
+
+def notes_about(
+    notes: Iterable[str], snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model
+) -> tuple[str, ...]:
+    """Return notes with those about all that waits put right for what a model asks about."""
+    all_that_waits = spared(snapshot, pending).lines()
+    asked = spared(snapshot, pending, model.pending, model.required).lines()
+    return (*(note for note in notes if note not in all_that_waits), *asked)
 
 
 def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
@@ -98,6 +108,7 @@ def spared(
     snapshot: ClusterSnapshot,
     pending: Iterable[Job],
     patterns: Sequence[str] | None = None,
+    required: Sequence[str] = (),
 ) -> Spared:
     """Find out who is not evicted, and who evicts nobody.
 
@@ -109,30 +120,38 @@ def spared(
         The jobs that wait.
     patterns
         Which of them are asked about; without patterns all are.
+    required
+        Which of them come first.
     """
     if not snapshot.victims:
         return Spared()
-    evicts = {item.job: item.queues for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
     victims: dict[_Victim, list[str]] = {}
     for job in snapshot.jobs:
         if job.queue_name and job.running:
             victim = job.queue_name, classes.priority(job)
             victims.setdefault(victim, []).append(job.full_name)
-    others, groups = _NOBODY, dict[tuple[int, frozenset[tuple[str, int]]], _Waiting]()
+    evicts = {item.job: item.queues for item in snapshot.victims}
+    anybody = {queue: _ANY for queue, _ in victims}
+    groups: dict[tuple[object, ...], _Waiting] = {}
     for job in (*snapshot.jobs, *pending):
         cls = classes.of(job)
         policy = job.preemption_policy or (cls.preemption_policy if cls else None)
         if policy == "Never" or not (job.waiting and asked_for(job, patterns)):
             continue
         told, priority = evicts.get(job.full_name), classes.priority(job)
-        if told is None:
-            others = max(others, priority)
-            continue
-        key = -priority, frozenset(told.items())
-        groups.setdefault(key, _Waiting(priority, told)).names.append(job.full_name)
+        of = anybody if told is None else told
+        first = is_named(job.full_name, required)
+        group = _Waiting(priority, of, first, told is not None)
+        key = first, told is not None, priority, frozenset(of.items())
+        groups.setdefault(key, group).names.append(job.full_name)
     wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
-    for group in (groups[key] for key in sorted(groups, key=lambda key: key[0])):
+
+    def turn(group: _Waiting) -> tuple[object, ...]:
+        has = sum(map(group.gets, victims))
+        return not group.required, group.by_kueue, -group.priority, -has
+
+    for group in sorted(groups.values(), key=turn):
         wants = {victim for victim in victims if group.wants(victim)}
         gets = {victim for victim in victims if group.gets(victim)}
         if wants.isdisjoint(gotten) and gets.isdisjoint(wanted):
@@ -140,12 +159,7 @@ def spared(
             gotten |= gets
         else:
             behind |= {*group.names}
-    free = {victim for victim in victims if victim[1] < others}
-    return Spared(
-        stays=_names(victims, wanted - free),
-        behind=frozenset(behind),
-        shared=_names(victims, wanted & free),
-    )
+    return Spared(_names(victims, wanted), frozenset(behind))
 
 
 def _names(victims: Mapping[_Victim, Sequence[str]], chosen: Iterable[_Victim]) -> frozenset[str]:

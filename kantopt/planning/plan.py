@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
+from kantopt.planning.kueue_victims import notes_about
 from kantopt.planning.question import Question
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
@@ -90,7 +91,8 @@ def make_plan(
     instance = question.instance(model.model_copy(update={"required": required}))
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
-    run.warnings += [*question.notes, *runs_already(instance)]
+    notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
+    run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()
     if run.deadline.over():
         run.warnings.append(not_examined(deadline))

@@ -90,6 +90,8 @@ class Question:
     """What a plan remembers of how this was read."""
     asked: tuple[str, ...] = ()
     """Patterns of the pending jobs that whoever read it asked about; none: all of them."""
+    about: str | None = None
+    """The one job for which others may be evicted; ``None``: all that a model asks about."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -109,7 +111,8 @@ class Question:
         if self.disturb:
             model = model.model_copy(update={"disturb": self.disturb})
         with kept():
-            asked = without_spared(self.snapshot, self.pending, model.pending)
+            patterns = model.pending if self.about is None else (self.about,)
+            asked = without_spared(self.snapshot, self.pending, patterns, model.required)
             return build_instance(*asked, model, source=self.source)
 
 

@@ -9,17 +9,20 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
+from kantopt.planning.explain.together import FITS
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.solving.options import Options
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
+from kantopt.schema.model import Model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, node, pod, read, thing
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GPU = "nvidia.com/gpu"
 LOWER = "LowerPriority"
+MIXED = load_model("mixed")
 
 
 def queue(name: str, nominal: int, cohort: str = "all", **preemption: Any) -> list[Object]:
@@ -56,6 +59,13 @@ def evicted(*items: Object | list[Object], jobs: Object | None = None) -> set[st
     question = asked(*items, jobs=jobs)
     plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
     return {item.job.removeprefix("default/") for item in plan.evictions}
+
+
+def placed(model: Model, *items: Object | list[Object]) -> set[str]:
+    """Names of the jobs that a plan places."""
+    question, options = asked(*items), Options(engine="fast", workers=1)
+    plan = make_plan(question, model, options, Deadline.within(30)).plan
+    return {item.job.removeprefix("default/") for item in plan.assignments}
 
 
 MINE, OTHER = runs("mine", "a", 4), runs("other", "b", 4)
@@ -120,8 +130,6 @@ def test_who_stays_is_named() -> None:
     queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
     notes = str(asked(queues, MINE, OTHER, waits("w", "a", 4)).notes)
     assert "for none of those that wait are not evicted: 1 (default/other)" in notes
-    by_pods = asked(queues, MINE, OTHER, waits("w", "a", 4), runs("x", "", 4, 9, on="")).notes
-    assert "for jobs for which Kueue would not: 1 (default/other)" in str(by_pods)
 
 
 def test_the_most_important_that_waits_has_its_victims_and_others_none_that_it_would_take() -> None:
@@ -135,6 +143,48 @@ def test_the_most_important_that_waits_has_its_victims_and_others_none_that_it_w
     assert evicted(queues, MINE, important, waits("w", "a", 4), waits("v", "b", 4, 10)) == {"other"}
     less = runs("mine", "a", 4, 8)
     assert evicted(queues, less, OTHER, waits("w", "a", 4), waits("v", "b", 4, 8)) == {"mine"}
+
+
+def test_pods_that_exist_have_their_victims_first() -> None:
+    """kube-scheduler waits for nobody; what it may evict is no pretext to evict it for another."""
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    items = [queues, MINE, OTHER, waits("w", "a", 4, 9), runs("x", "", 4, 8, on="")]
+    assert evicted(*items) in ({"mine"}, {"other"})
+    assert "evict nobody beside these: 1 (default/w)" in str(asked(*items).notes)
+    assert not placed(MIXED, *items) & {"w"}
+    assert placed(MIXED.model_copy(update={"required": ("w",)}), *items) == {"w"}
+
+
+def test_of_equals_those_come_first_who_have_victims() -> None:
+    """Whoever may evict nobody there does not keep the others from it."""
+    reclaims = {"withinClusterQueue": LOWER, "reclaimWithinCohort": "Any"}
+    more = [*queue("a", 4, **reclaims), *queue("b", 2), *queue("c", 4, withinClusterQueue=LOWER)]
+    items = [more, runs("other", "b", 8), waits("never", "c", 4), waits("w", "a", 4)]
+    assert evicted(*items) == {"other"}
+    assert "evict nobody beside these: 1 (default/never)" in str(asked(*items).notes)
+
+
+@pytest.mark.parametrize("name", ["w", "v", "x"])
+def test_what_has_a_place_alone_has_it_where_it_is_required(name: str) -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    pods = runs("x", "", 4, 7, on="")
+    items = [queues, MINE, OTHER, waits("w", "a", 4, 9), waits("v", "b", 4, 8), pods]
+    alone = MIXED.model_copy(update={"pending": (name,)})
+    assert placed(alone, *items) == {name}
+    options = Options(engine="fast", workers=1)
+    plan = make_plan(asked(*items), alone, options, Deadline.within(30)).plan
+    assert "evict nobody beside these" not in str(plan.warnings)
+    assert name in placed(MIXED.model_copy(update={"required": (name,)}), *items)
+
+
+def test_a_job_alone_is_given_no_victims_for_others_that_wait() -> None:
+    """Pods of a job that runs in part may evict; that is no reason to do so for another."""
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 8)]
+    owner = {"owner": "ReplicaSet/part", "priority": 9}
+    partly = [pod("p0", on="a", requests={GPU: "4"}, **owner), pod("p1", requests={}, **owner)]
+    question = asked(queues, OTHER, partly, waits("w", "a", 4))
+    told = list(explain(question, MIXED, "w", Deadline.within(30)))[-1]
+    assert told.verdict.status not in FITS
 
 
 def test_jobs_of_other_documents_evict_by_priority() -> None:

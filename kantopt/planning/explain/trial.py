@@ -34,9 +34,9 @@ def alone(question: Question, name: str) -> Question:
     if any(
         budget.disruptions_allowed is None for budget in question.snapshot.pod_disruption_budgets
     ):
-        return question
+        return replace(question, about=name)
     kept = [job for job in question.pending if job.quota_reserved or job.full_name == name]
-    return replace(question, pending=tuple(kept))
+    return replace(question, pending=tuple(kept), about=name)
 
 
 class Trials:

@@ -108,6 +108,8 @@ CAPACITY = "storage-capacity-"
 """Of those that stand for room where volumes are made, in MiB, by class."""
 DISKS = "inline-disk-"
 """Of those that stand for a disk that not all pods of a node can share."""
+SHARED_VOLUME = "shared-volume-"
+"""Of those that stand for a volume of several pods, on nodes that cannot attach it."""
 _HUNDREDTHS = "koordinator.sh/gpu"
 
 

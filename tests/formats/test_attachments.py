@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kantopt.clock import Deadline
 from kantopt.formats.imported import Imported
 from kantopt.planning.plan import make_plan
@@ -165,10 +167,62 @@ def test_a_volume_that_is_still_attached_takes_room_until_it_is_detached() -> No
     assert len(_bound(node("a"), _csi("a", 3), *TWO, *held)) == 2
 
 
-def test_a_volume_that_several_pods_use_counts_for_each_and_that_is_said() -> None:
-    shared = [*_volume("one"), _user("p", "one"), _user("q", "one")]
-    dump = [node("a", {"kubernetes.io/hostname": "a"}), _csi("a", 1), *shared]
-    assert len(_bound(*dump)) == 1
+def test_a_volume_that_only_pods_that_wait_use_comes_along_with_them() -> None:
+    """It is attached where one of them was: there it counts once, and elsewhere it will be gone."""
+    dump = [node("a"), _csi("a", 2), *TWO, _attached("pv-one", "a")]
+    assert len(_bound(*dump)) == 2
+
+
+def _many(*claims: str) -> list[Object]:
+    """Claims that pods on several nodes may use."""
+    found = [each for claim in claims for each in _volume(claim)]
+    for each in found[1::2]:
+        each["spec"]["accessModes"] = ["ReadWriteMany"]
+    return found
+
+
+def _evicted(*objects: Object) -> list[str]:
+    dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    question = question_of([RawDocument("dump.json", 0, dump)])
+    plan = make_plan(question, MIXED, Options(), Deadline.within(20)).plan
+    assert plan.assignments
+    return [item.job for item in plan.evictions]
+
+
+@pytest.mark.parametrize("volume", [_volume("one"), _many("one")])
+def test_nobody_gives_way_to_a_volume_that_is_attached_already(volume: list[Object]) -> None:
+    """It counts once on a node, however many pods use it there."""
+    other = [*_volume("two"), _user("low", "two", on="a")]
+    new = [*volume, _user("web-1", "one", on="a", priority=9), _user("web-2", "one", priority=9)]
+    assert _evicted(node("a"), _csi("a", 2), *other, *new) == []
+    alone = [*volume, _user("low", "one", on="a"), _user("web-2", "one", priority=9)]
+    assert _evicted(node("a"), _csi("a", 1), *alone) == []
+
+
+def test_pods_of_one_volume_go_to_a_node_that_attaches_no_other() -> None:
+    users = [_user(name, "one") for name in ("p", "q")]
+    assert len(_bound(node("a"), _csi("a", 1), *_many("one"), *users)) == 2
+    assert len(_bound(node("a"), _csi("a", 0), *_many("one"), *users)) == 0
+
+
+def test_pods_of_a_volume_do_not_come_to_a_node_that_cannot_attach_it() -> None:
+    users = [_user(name, "one", requests={"cpu": "3"}) for name in ("p", "q")]
+    full = [*_volume("two"), _user("r", "two", on="b", priority=10)]
+    nodes = [node(n, {"kubernetes.io/hostname": n}) for n in "abc"]
+    limits = [_csi("a", 9), _csi("b", 1), _csi("c", 9)]
+    for each in nodes:
+        each["status"]["allocatable"]["cpu"] = "4"
+    dump = [*nodes, *limits, *full, *_many("one"), *users]
+    assert sorted(_bound(*dump).values()) == ["a", "c"]
+    dump = [*nodes[:2], *limits[:2], *full, *_many("one"), *users]
+    assert sorted(_bound(*dump).values()) == ["a"]
+
+
+def test_volumes_of_few_pods_do_not_take_all_the_room_and_count_for_each_pod() -> None:
+    names = ["s0", "s1", "s2"]
+    users = [_user(f"{name}-{i}", name) for name in names for i in range(2)]
+    dump = [node("a"), _csi("a", 4), *_many(*names), *users]
     (line,) = [line for line in read(*dump).notes if "attach limits" in line]
-    assert line.endswith(": 1 (h-one)")
+    assert line.endswith(": 1 (h-s2)")
+    assert _room(read(*dump)) == {"a": 2}
     assert not any("attach" in line for line in read(node("a"), _csi("a", 1), *TWO).notes)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kantopt.schema.eligibility import CORDONED, LEAVING
-from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
+from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, SHARED_VOLUME, to_base
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, N
 def attachable(own: ClusterSnapshot, crowded: Collection[tuple[str, str]]) -> ClusterSnapshot:
     """A snapshot whose nodes can attach more volumes, but for those that have too many.
 
-    The import counts a volume for each pod that uses it, and once more where it is attached.
+    The import may count a volume for each pod that uses it, and keep room for one elsewhere.
     """
     from kantopt.formats.kubernetes.volumes.attachments import VOLUMES
 
     def room(node: Node) -> Node:
         offered = {
             name: ANY_NUMBER
-            if name.startswith(VOLUMES) and (node.name, name) not in crowded
+            if name.startswith((VOLUMES, SHARED_VOLUME)) and (node.name, name) not in crowded
             else amount
             for name, amount in node.allocatable.items()
         }
@@ -109,7 +109,9 @@ def counted(node: Node, own: Node) -> Node:
     from kantopt.formats.slurm.names import SHARED
 
     def plain(name: str) -> bool:
-        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, *SHARED))
+        return not name.startswith(
+            (VOLUMES, SHARED_VOLUME, CLAIMED, FREE, CAPACITY, DISKS, *SHARED)
+        )
 
     known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
     told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}

@@ -10,7 +10,7 @@ import numpy as np
 from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
-from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
+from kantopt.schema.quantity import CAPACITY, DISKS, FREE, SHARED_VOLUME, gpu_milli
 from kantopt.search.beside import beside
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.counts.neighbours import REFUSALS
@@ -87,6 +87,7 @@ _STORED = {
     FREE: "node(s) didn't find available persistent volumes to bind",
     CAPACITY: "node(s) did not have enough free storage",
     DISKS: "node(s) had no available disk",
+    SHARED_VOLUME: "node(s) exceed max volume count",
 }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from kantopt.formats.kubernetes.objects import Objects, ended
 from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used, class_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
+from kantopt.schema.quantity import SHARED_VOLUME
 
 VOLUMES = "attachable-volumes-csi-"
 """Begins the names of the resources that stand for volumes."""
@@ -52,10 +53,12 @@ def resource_of(driver: str) -> str:
 def attachable(objects: Objects, notes: Notes) -> Stock:
     """Return what pods ask of drivers that cannot attach all volumes to one node, and nodes offer.
 
-    Each pod asks for its distinct volumes. One that several pods use is asked for by each of
-    them, though a node attaches it once: stricter than kube-scheduler, never weaker. A volume
-    that is attached to a node where no pod uses it takes its room until it is detached. A node
-    of which nothing is said can attach all that there are.
+    Each pod asks for its distinct volumes. For one that several pods use, which a node attaches
+    once, room is kept on the nodes where they may be, if most have it, and nobody asks for it;
+    else each of its pods does, which is stricter than kube-scheduler, never weaker. A volume that
+    is attached to a node where no pod uses it takes its room until it is detached, but where only
+    pods that wait use it: wherever they go, they bring it along. A node of which nothing is said
+    can attach all that there are.
     """
     stock = Stock()
     room = _limits(objects)
@@ -63,21 +66,23 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
         return stock
     limited = {driver for driver, _ in room}
     volumes = _Drivers(objects)
-    users: Counter[_Volume] = Counter()
-    there: set[tuple[str, _Volume]] = set()
-    asks: dict[Key, Counter[str]] = {}
+    users: dict[_Volume, Counter[str]] = {}
+    found: dict[Key, set[_Volume]] = {}
     for pod in objects.pods():
-        found = {item for item in volumes.of(pod) if item[0] in limited}
-        users.update(found)
-        there |= {(pod.at("spec").text("nodeName"), item) for item in found}
-        asks[pod.key] = Counter(driver for driver, _ in found)
-    for node, volume in volumes.attached(objects):
-        if (node, volume) not in there:
-            there.add((node, volume))
-            if (volume[0], node) in room:
-                room[volume[0], node] -= 1
-    totals = sum(asks.values(), Counter[str]())
+        found[pod.key] = {item for item in volumes.of(pod) if item[0] in limited}
+        for item in found[pod.key]:
+            users.setdefault(item, Counter())[pod.at("spec").text("nodeName")] += 1
+    for node, volume in {*volumes.attached(objects)}:
+        comes_along = volume in users and not any(users[volume].keys() - {""})
+        if (volume[0], node) in room and not (comes_along or node in users.get(volume, {})):
+            room[volume[0], node] -= 1
+    totals = Counter(driver for own in found.values() for driver, _ in own)
     scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
+    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, volumes.one_node)
+    asks = {
+        key: Counter(d for d, _ in own - kept.keys() if d in scarce) for key, own in found.items()
+    }
+    totals = sum(asks.values(), Counter[str]())
     for driver in scarce:
         stock.everywhere[resource_of(driver)] = totals[driver]
     for (driver, node), count in room.items():
@@ -85,12 +90,71 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
             offers = stock.offers.setdefault(node, Counter())
             offers[resource_of(driver)] = min(totals[driver], count)
     for key, wanted in asks.items():
-        stock.asks[key] = Counter({resource_of(d): n for d, n in wanted.items() if d in scarce})
-    for volume, count in sorted(users.items()):
-        if count > 1 and volume[0] in scarce:
+        stock.asks[key] = Counter({resource_of(d): n for d, n in wanted.items()})
+        closed = (volume for volume in found[key] if kept.get(volume))
+        stock.asks[key].update(map(_name_of, closed))
+    for volume, nodes in kept.items():
+        if nodes:
+            stock.everywhere[_name_of(volume)] = users[volume].total()
+        for node in nodes:
+            stock.offers.setdefault(node, Counter())[_name_of(volume)] = 0
+    for volume, of in sorted(users.items()):
+        if of.total() > 1 and volume[0] in scarce and volume not in kept:
             text = "volumes that count once for each of their pods against attach limits"
             notes.add(text, volume[1])
     return stock
+
+
+def _keep_room(
+    users: Mapping[_Volume, Counter[str]],
+    room: dict[tuple[str, str], int],
+    one_node: Collection[_Volume],
+) -> dict[_Volume, list[str]]:
+    """Keep room for volumes of several pods where these may be, and take it away from others.
+
+    Parameters
+    ----------
+    users
+        How many pods use each volume, by node.
+    room
+        Volumes that can be attached at a time, by driver and node.
+    one_node
+        Those whose pods are kept to the nodes where some of them run, if any do.
+
+    Returns
+    -------
+    dict
+        Volumes for which most nodes where their pods may be have room, and the others of these. At
+        most half of what the smallest node can attach is kept: volumes of few pods would else keep
+        too many others away.
+    """
+    used: Counter[tuple[str, str]] = Counter()
+    for (driver, _), of in users.items():
+        used.update({(driver, node): pods for node, pods in of.items()})
+    least = {d: min(n for (other, _), n in room.items() if other == d) for d, _ in users}
+    kept, more = dict[_Volume, list[str]](), Counter[str]()
+    shared = [volume for volume, of in users.items() if of.total() > 1]
+    for volume in sorted(shared, key=lambda v: (-users[v].total(), v)):
+        driver, of = volume[0], users[volume]
+        here = {node for node, pods in of.items() if node and pods}
+        tied = volume in one_node and bool(here)
+        reach = [at for at in room if at[0] == driver and (at[1] in here or not tied)]
+        closed = [at for at in reach if at[1] not in here and used[at] >= room[at]]
+        if not tied and (
+            2 * len(closed) > len(reach) or more[driver] >= max(1, least[driver] // 2)
+        ):
+            continue
+        kept[volume] = [node for _, node in closed]
+        more[driver] += not tied
+        for at in {*reach}.difference(closed):
+            room[at] -= 1
+            used[at] -= of[at[1]]
+    return kept
+
+
+def _name_of(volume: _Volume) -> str:
+    """Name the resource that stands for a volume of several pods."""
+    return f"{SHARED_VOLUME}{volume[0]}-{volume[1].replace('/', ':')}"
 
 
 def crowded(before: Objects, after: Objects) -> frozenset[tuple[str, str]]:
@@ -133,6 +197,8 @@ class _Drivers:
         self._claims = objects.by_name("", "PersistentVolumeClaim")
         self._volumes = objects.named("", "PersistentVolume")
         self._classes = objects.named("storage.k8s.io", "StorageClass")
+        self.one_node: set[_Volume] = set()
+        """Volumes that one node may use at a time, of those that were asked about."""
 
     def of(self, pod: View) -> set[_Volume]:
         """Return the distinct volumes of a pod."""
@@ -141,6 +207,8 @@ class _Drivers:
             claim = self._claims.get((pod.key[0], name))
             if claim is not None and (volume := self._of_claim(claim)) is not None:
                 found.add(volume)
+                if set(claim.at("spec").strings("accessModes")) == {"ReadWriteOnce"}:
+                    self.one_node.add(volume)
         for item in pod.at("spec").list("volumes"):
             found |= {
                 (_MIGRATED[kind], f"{kind} {item.at(kind).text(field)}")

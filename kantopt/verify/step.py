@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet, Role
+from kantopt.problem.job import Job, PodSet, Role, Spread
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.together import restarted
 from kantopt.schema.quantity import from_base
@@ -211,6 +211,11 @@ class Step:
             if any(self.bound(s) for s in self.instance.pending_of(job.index))
         )
         return tuple(sorted(jobs, key=lambda job: (-job.priority, job.index)))
+
+    @cached_property
+    def spreading(self) -> tuple[Spread, ...]:
+        """Spread constraints of pod sets of which pods arrive."""
+        return tuple(spread for spread in self.instance.spreads if self.arrivals[spread.owner])
 
     @cached_property
     def loads(self) -> Loads:

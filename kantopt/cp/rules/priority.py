@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
-from kantopt.cp.kept_room import add_kept_room
+from kantopt.cp.rules.kept_room import add_kept_room
 from kantopt.cp.rules.quota import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.job import Job
+from kantopt.problem.job import Job, Spread
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.spread import spread_domains
 
 Unit = dict[tuple[int, Spot], int]
 """Pods that are put back together, by pod set and spot."""
@@ -22,8 +24,8 @@ Unit = dict[tuple[int, Spot], int]
 def add_priority(m: Variables) -> None:
     """Room of an evicted pod belongs to newly placed jobs that are more important and need it.
 
-    For every victim, one of the ways in which it could fail to fit back must be true; and its
-    room is kept from all who may not evict it, see :mod:`kantopt.cp.kept_room`. The former are
+    For every victim, one of the ways in which it could fail to fit back must be true; and its room
+    is kept from all who may not evict it, see :mod:`kantopt.cp.rules.kept_room`. The former are
     lazy constraints: a plan with the fewest evictions evicts nobody who fits back.
     """
     if not m.instance.strict:
@@ -90,6 +92,8 @@ def _reasons(m: Variables, job: Job, unit: Unit) -> list[IntVar]:
         reasons += _quota_full(m, job, unit)
     if m.instance.on(Rule.ANTI_AFFINITY):
         reasons += _repelled(m, job, unit)
+    if m.instance.on(Rule.SPREAD):
+        reasons += _out_of_balance(m, job, unit)
     return reasons
 
 
@@ -287,3 +291,59 @@ def _present(m: Variables, key: str, domain: str, podsets: tuple[int, ...], job:
                 if m.instance.label_domain(n, key) == domain:
                     terms.append((var, 1))
     return terms
+
+
+def _out_of_balance(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    """Pods that arrive and may evict the victim could not be where it is put back (R9)."""
+    for i, spread in enumerate(m.instance.spreads):
+        if _lesser(m, spread.owner, job) or not m.arrive[spread.owner]:
+            continue
+        domains = spread_domains(m.instance, spread)
+        domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
+        back = Counter[str]()
+        for (s, spot), pods in unit.items():
+            if s in spread.counted and spot.node in domain_of:
+                back[domain_of[spot.node]] += pods
+        if not back:
+            continue
+        key = i, job.priority, tuple(sorted(back.items()))
+        counts = _counts_back(m, spread, domain_of, back, job)
+        least = _least_back(m, key, spread, counts)
+        for domain in sorted(back):
+            arrive = m.arrive[spread.owner].items()
+            came = weighted([(var, 1) for n, var in arrive if domain_of.get(n) == domain])
+            answer = m.cp.new_bool_var(f"uneven[{i},{domain},{job.index}]")
+            m.cp.add(came >= 1).only_enforce_if(answer)
+            m.cp.add(counts[domain] >= spread.max_skew + 1 + least).only_enforce_if(answer)
+            yield answer
+
+
+def _counts_back(
+    m: Variables, spread: Spread, domain_of: Mapping[int, str], back: Mapping[str, int], job: Job
+) -> dict[str, LinearExprT]:
+    """What a spread constraint counts in each domain, with a unit put back beside no lesser one."""
+    found: dict[str, Terms] = {domain: [] for domain in set(domain_of.values())}
+    for s in spread.counted:
+        for spot, var in m.stay[s].items():
+            if spot.node in domain_of:
+                found[domain_of[spot.node]].append((var, 1))
+        for n, var in m.arrive[s].items() if not _lesser(m, s, job) else ():
+            if n in domain_of:
+                found[domain_of[n]].append((var, 1))
+    return {domain: weighted(terms) + back.get(domain, 0) for domain, terms in found.items()}
+
+
+def _least_back(
+    m: Variables, key: Hashable, spread: Spread, counts: Mapping[str, LinearExprT]
+) -> LinearExprT:
+    """Pods in the emptiest domain, exactly; 0 if there are too few of them."""
+    if len(counts) < spread.min_domains:
+        return 0
+
+    def make() -> IntVar:
+        most = 2 * m.instance.pods_of(spread.counted)
+        least = m.cp.new_int_var(0, most, f"least_back[{key}]")
+        m.cp.add_min_equality(least, list(counts.values()))
+        return least
+
+    return m.once(("least back", key), make)

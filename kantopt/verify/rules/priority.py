@@ -14,6 +14,7 @@ from kantopt.verify.rules.anti_affinity import check_anti_affinity
 from kantopt.verify.rules.capacity import check_capacity
 from kantopt.verify.rules.devices import check_devices
 from kantopt.verify.rules.quota import check_quota, queue_limit, shared_limits
+from kantopt.verify.rules.spread import check_kept_spread, out_of_balance
 from kantopt.verify.step import Loads, Step, Violation
 
 Pods = dict[tuple[int, Spot], int]
@@ -67,14 +68,26 @@ def check_priority(step: Step) -> Iterator[Violation]:
                 )
     for priority in sorted(gone):
         kept = Step(instance, step.before, _with_victims_kept(step, priority))
-        for rule, checked in ROOM_RULES.items():
-            for violation in checked(kept) if instance.on(rule) else ():
-                yield Violation(
-                    Rule.PRIORITY,
-                    violation.subject,
-                    f"{violation.message} with the victims of priority {priority} and higher put "
-                    "back, beside arrivals that may not evict them",
-                )
+        for violation in _broken(step, kept, priority):
+            yield Violation(
+                Rule.PRIORITY,
+                violation.subject,
+                f"{violation.message} with the victims of priority {priority} and higher put "
+                "back, beside arrivals that may not evict them",
+            )
+
+
+def _broken(step: Step, kept: Step, priority: int) -> Iterator[Violation]:
+    """What arrivals break that may not evict a priority, whose victims are back."""
+    instance = step.instance
+
+    def entitled(j: int) -> bool:
+        return instance.jobs[j].may_preempt and instance.jobs[j].priority > priority
+
+    for rule, checked in ROOM_RULES.items():
+        yield from checked(kept) if instance.on(rule) else ()
+    if instance.on(Rule.SPREAD):
+        yield from check_kept_spread(step, kept.after, entitled)
 
 
 def _with_victims_kept(step: Step, priority: int) -> Placement:
@@ -111,11 +124,11 @@ def victim_units(step: Step, job: Job) -> Iterator[Pods]:
 def without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     """Loads after the step without the arrivals, new or moved, that may not evict the victim.
 
-    And the other pods, as far as anti-affinity names them.
+    And the other pods, as far as anti-affinity names them or spread counts them.
     """
     instance = step.instance
     loads = step.loads.copy()
-    named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
+    named = named_in(step)
     pods: Pods = {}
     for podset, spots in zip(instance.podsets, step.after.podsets, strict=True):
         s = podset.index
@@ -129,6 +142,12 @@ def without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     return loads, pods
 
 
+def named_in(step: Step) -> frozenset[int]:
+    """Pod sets that anti-affinity names, or that spread counts where pods arrive."""
+    named = {s for term in step.instance.anti_affinities for s in (term.owner, *term.others)}
+    return frozenset(named.union(*(spread.counted for spread in step.spreading)))
+
+
 def in_the_way(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> list[Rule]:
     """Rules that keep some pods from going back beside what remains."""
     instance = step.instance
@@ -140,6 +159,7 @@ def in_the_way(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> list[Ru
         Rule.DEVICES: lambda: _device_full(loads, unit),
         Rule.QUOTA: lambda: _quota_full(loads, unit),
         Rule.ANTI_AFFINITY: lambda: _repelled(step, pods, unit),
+        Rule.SPREAD: lambda: out_of_balance(step, pods, unit),
     }
     try:
         return [rule for rule, full in blocked.items() if instance.on(rule) and full()]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
+from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
 
@@ -62,6 +64,81 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
                     subject,
                     f"skew {skew} of {spread.max_skew} in {spread.key}={domain}",
                 )
+
+
+def out_of_balance(
+    step: Step, there: Mapping[tuple[int, Spot], int], unit: Mapping[tuple[int, Spot], int]
+) -> bool:
+    """Whether victims put back break a constraint of pods that arrived and may evict them (R10).
+
+    Parameters
+    ----------
+    there
+        Pods beside which they are put back, of those that constraints count.
+    unit
+        Pods of one job that are put back.
+    """
+    instance = step.instance
+    victim = instance.podsets[next(iter(unit))[0]].job
+    for spread in step.spreading:
+        if not instance.may_evict_for(instance.podsets[spread.owner].job, victim):
+            continue
+        counted, domains = set(spread.counted), spread_domains(instance, spread)
+
+        def by_domain(
+            pods: Mapping[tuple[int, Spot], int],
+            spread: Spread = spread,
+            counted: set[int] = counted,
+        ) -> Counter[str | None]:
+            found = Counter[str | None]()
+            for (s, spot), k in pods.items():
+                if s in counted and spot.node in spread.over:
+                    found[instance.label_domain(spot.node, spread.key)] += k
+            return found
+
+        back = by_domain(unit)
+        arrived = {instance.label_domain(x.node, spread.key) for x in step.arrivals[spread.owner]}
+        if not (pressed := arrived.intersection(back).difference((None,))):
+            continue
+        counts = by_domain(there)
+        counts.update(back)
+        least = 0
+        if domains and len(domains) >= spread.min_domains:
+            least = min(counts[domain] for domain in domains)
+        if any(counts[domain] - least > spread.max_skew for domain in pressed):
+            return True
+    return False
+
+
+def check_kept_spread(
+    step: Step, kept: Placement, entitled: Callable[[int], bool]
+) -> Iterator[Violation]:
+    """Arrivals keep their constraints as if victims that they may not evict were back (R10).
+
+    Parameters
+    ----------
+    kept
+        The placement with victims back, and without those who may evict them.
+    entitled
+        Whether a job may evict them. Where those lift the emptiest domain they are there.
+    """
+    instance = step.instance
+    for spread in step.spreading:
+        owner = instance.podsets[spread.owner]
+        if entitled(owner.job):
+            continue
+        counts, back = _counts(step, spread), dict.fromkeys(spread_domains(instance, spread), 0)
+        least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
+        for s in spread.counted:
+            for spot, pods in kept.podsets[s].items():
+                domain = instance.label_domain(spot.node, spread.key)
+                if domain in back and spot.node in spread.over:
+                    back[domain] += pods
+        arrived = {instance.label_domain(x.node, spread.key) for x in step.arrivals[spread.owner]}
+        for domain in sorted(domain for domain in arrived if domain is not None):
+            if (skew := back.get(domain, 0) - least) > spread.max_skew:
+                text = f"skew {skew} of {spread.max_skew} in {spread.key}={domain}"
+                yield Violation(Rule.SPREAD, instance.subject(spread.owner), text)
 
 
 def _counts(step: Step, spread: Spread) -> dict[str, int]:

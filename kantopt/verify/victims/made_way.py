@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kantopt.problem.cluster import Spot
-from kantopt.verify.rules.priority import Pods, in_the_way
+from kantopt.verify.rules.priority import Pods, in_the_way, named_in
 from kantopt.verify.step import Loads, Step
 
 Changes = list[tuple[int, Spot, int]]
@@ -20,9 +20,8 @@ class MadeWay:
 
     @cached_property
     def mates(self) -> frozenset[int]:
-        """Pod sets that anti-affinity names."""
-        terms = self._step.instance.anti_affinities
-        return frozenset(s for term in terms for s in (term.owner, *term.others))
+        """Pod sets that anti-affinity names or spread counts."""
+        return named_in(self._step)
 
     @cached_property
     def _left(self) -> dict[int, list[int]]:

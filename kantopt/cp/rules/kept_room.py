@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
+from kantopt.cp.rules.spread import arrives_in, balance
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.job import AntiAffinity
+from kantopt.problem.job import AntiAffinity, Spread
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.spread import spread_domains
 from kantopt.verify.step import Step
 
 
@@ -37,6 +39,9 @@ def add_kept_room(m: Variables) -> None:
         if m.instance.on(Rule.ANTI_AFFINITY):
             for t, term in enumerate(m.instance.anti_affinities):
                 _apart(m, kept, t, term)
+        if m.instance.on(Rule.SPREAD):
+            for i, spread in enumerate(m.instance.spreads):
+                _balanced(m, kept, i, spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,3 +354,31 @@ def _count(
         others.append((pods, 1))
     if new:
         came.append((pods, 1))
+
+
+def _balanced(m: Variables, kept: _Kept, i: int, spread: Spread) -> None:
+    """Domains where victims were are no fuller for arrivals than if these were back."""
+    victims, arriving = set(kept.victims), set(kept.arriving)
+    if spread.owner not in arriving or victims.isdisjoint(spread.counted):
+        return
+    domains = spread_domains(m.instance, spread)
+    domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
+    there: dict[str, Terms] = {domain: [] for domain in domains}
+    back = set[str]()
+    for s in spread.counted:
+        for spot in m.stay[s]:
+            if (domain := domain_of.get(spot.node)) is not None:
+                pods = _pods(m, s, spot) if s in victims else m.stay[s][spot]
+                there[domain].append((pods, 1))
+                back |= {domain} if s in victims else set()
+        for n, var in m.arrive[s].items() if s in arriving else ():
+            if n in domain_of:
+                there[domain_of[n]].append((var, 1))
+    _, least = balance(m, i, spread)
+    for domain in sorted(back):
+        arrive = m.arrive[spread.owner].items()
+        came: Terms = [(var, 1) for n, var in arrive if domain_of.get(n) == domain]
+        if came:
+            here = arrives_in(m, i, spread, domain, came)
+            conditions = [here, *_given(m, kept, Rule.SPREAD)]
+            m.cp.add(_sum(there[domain]) <= spread.max_skew + least).only_enforce_if(conditions)

@@ -1,0 +1,115 @@
+"""Evictions that spread asks for: judge, encoding, searches and bounds agree with brute force."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+from tests.agreement.test_encoding import Encodings
+from tests.campaign import some
+from tests.honest_trials import OBJECTIVES
+from tests.oracle import best
+from tests.placements import random_placement
+from tests.questions import model, question
+from tests.solved import solved
+
+SEEDS = some(range(240))
+EVEN = {"maxSkew": 1, "topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+
+
+def spread_question(seed: int) -> Instance:
+    """Two or three zones, of which one may take nobody; pods that count and may be evicted."""
+    rng = random.Random(seed)
+    zones = rng.choice([2, 2, 3])
+    nodes: list[dict[str, Any]] = [
+        {
+            "name": f"n{i}",
+            "labels": {"zone": f"z{i % zones}"},
+            "allocatable": {"cpu": rng.choice([1, 2, 3]), "pods": 9},
+        }
+        for i in range(zones + rng.randrange(2))
+    ]
+    if rng.random() < 0.6:
+        nodes[-1]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
+    left = [node["allocatable"]["cpu"] for node in nodes]
+    running, waiting = list[dict[str, Any]](), list[dict[str, Any]]()
+    for i in range(rng.randint(1, 3)):
+        able = [n for n, room in enumerate(left) if room]
+        if able:
+            n = rng.choice(able)
+            left[n] -= 1
+            running.append(_job(rng, f"r{i}", rng.choice([0, 1, 5]), nodes[n]["name"]))
+    for i in range(rng.randint(1, 2)):
+        job = _job(rng, f"w{i}", rng.choice([1, 5, 9]))
+        if rng.random() < 0.3:
+            job["preemptionPolicy"] = "Never"
+        waiting.append(job)
+    asked = question(nodes, running, waiting)
+    return asked.instance(model().model_copy(update={"objectives": OBJECTIVES}))
+
+
+def _job(rng: random.Random, name: str, priority: int, on: str = "") -> dict[str, Any]:
+    role: dict[str, Any] = {"name": "w", "count": 1, "requests": {"cpu": 1}}
+    if rng.random() < 0.85:
+        role["labels"] = {"app": "web"}
+    if rng.random() < (0.3 if on else 0.85):
+        role["topologySpreadConstraints"] = [EVEN]
+    if on:
+        role["assignments"] = [{"node": on, "count": 1}]
+        role["movable"] = rng.random() < 0.5
+    return {"name": name, "priority": priority, "podSets": [role]}
+
+
+def test_encoding_and_judge_agree_where_spread_is_why_pods_are_evicted() -> None:
+    found = Counter[bool]()
+    for seed in SEEDS:
+        instance, rng = spread_question(seed), random.Random(seed)
+        encodings = Encodings(instance)
+        for _ in range(24):
+            placement = random_placement(rng, instance)
+            broken = {Rule(violation.rule) for violation in check(instance, placement)}
+            if not any(
+                podset.running and placement.placed(podset.index) < podset.count
+                for podset in instance.podsets
+            ):
+                continue
+            found[Rule.PRIORITY in broken] += 1
+            alone = encodings.admit(placement, Rule.PRIORITY)
+            assert alone == (Rule.PRIORITY not in broken), f"seed {seed}: {broken}"
+            assert encodings.admit(placement) == (not broken), f"seed {seed}: {broken}"
+    assert min(found.values()) >= len(SEEDS) / 3
+
+
+def test_brute_force_searches_and_bounds_agree_where_spread_is_why_pods_are_evicted() -> None:
+    for_spread = 0
+    for seed in SEEDS:
+        instance = spread_question(seed)
+        tiers = tiers_of(instance)
+        expected, placement = best(instance)
+        assert expected is not None
+        assert placement is not None
+        outcome = solved(instance, tiers)
+        assert outcome.placement is not None
+        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
+        assert outcome.bounds == expected, f"seed {seed}"
+        without = instance.model.rules.model_copy(update={"spread": "off"})
+        plain = replace(instance, model=instance.model.model_copy(update={"rules": without}))
+        for_spread += Rule.PRIORITY in {Rule(v.rule) for v in check(plain, placement)}
+        fast = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        assert not check(instance, fast), f"seed {seed}"
+        for candidate in (instance.current, fast, outcome.placement):
+            values, same = measure(instance, candidate, tiers), True
+            for i, least in enumerate(bounds(instance, tiers, values)):
+                assert not same or least <= expected[i], f"seed {seed}: {tiers[i].name}"
+                same = same and values[i] == expected[i]
+    assert for_spread >= len(SEEDS) / 40

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules import CONSTRAINTS
-from kantopt.cp.rules.kept_room import add_kept_room
 from kantopt.cp.rules.pinned import beside_held
 from kantopt.cp.rules.priority import add_victim, preemptors
 from kantopt.cp.solver import solver_of

@@ -70,6 +70,38 @@ def _job(rng: random.Random, name: str, priority: int, on: str = "") -> dict[str
     return {"name": name, "priority": priority, "podSets": [role]}
 
 
+def closed_zone(**more: Any) -> Instance:
+    """One zone takes nobody, in the other runs a pod: one more there, and it exceeds the first."""
+    nodes: list[dict[str, Any]] = [
+        {"name": name, "labels": {"zone": f"z{name}"}, "allocatable": {"cpu": 9, "pods": 9}}
+        for name in "ab"
+    ]
+    nodes[1]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
+    role = {"name": "w", "count": 1, "requests": {"cpu": 1}, "labels": {"app": "web"}}
+    low = {**role, "assignments": [{"node": "a", "count": 1}]}
+    waits = {**role, "topologySpreadConstraints": [EVEN]}
+    asked = question(
+        nodes,
+        [{"name": "low", "priority": 0, "podSets": [low]}],
+        [{"name": "high", "priority": 9, "podSets": [waits], **more}],
+    )
+    return asked.instance(model().model_copy(update={"objectives": OBJECTIVES}))
+
+
+def test_a_pod_that_could_not_be_spread_beside_a_lesser_one_has_it_evicted() -> None:
+    value, placement = best(closed_zone())
+    assert value is not None
+    assert value[-2:] == (1, 0)
+    assert placement is not None
+    assert [placement.placed(s) for s in range(2)] == [0, 1]
+
+
+def test_one_that_may_evict_nobody_waits_until_it_can_be_spread() -> None:
+    _, placement = best(closed_zone(preemptionPolicy="Never"))
+    assert placement is not None
+    assert [placement.placed(s) for s in range(2)] == [1, 0]
+
+
 def test_encoding_and_judge_agree_where_spread_is_why_pods_are_evicted() -> None:
     found = Counter[bool]()
     for seed in SEEDS:

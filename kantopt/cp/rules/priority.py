@@ -8,7 +8,7 @@ from functools import partial
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
-from kantopt.cp.rules.kept_room import add_kept_room
+from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules.quota import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
@@ -25,7 +25,7 @@ def add_priority(m: Variables) -> None:
     """Room of an evicted pod belongs to newly placed jobs that are more important and need it.
 
     For every victim, one of the ways in which it could fail to fit back must be true; and its room
-    is kept from all who may not evict it, see :mod:`kantopt.cp.rules.kept_room`. The former are
+    is kept from all who may not evict it, see :mod:`kantopt.cp.kept_room`. The former are
     lazy constraints: a plan with the fewest evictions evicts nobody who fits back.
     """
     if not m.instance.strict:

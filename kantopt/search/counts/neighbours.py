@@ -11,6 +11,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread
 from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.model import Rule
+from kantopt.search.counts.label_domains import LabelDomains
+from kantopt.search.counts.spread_counts import SpreadCounts
 from kantopt.search.shapes import Ints, Mask, mask_of
 
 REFUSALS = {
@@ -21,20 +23,6 @@ REFUSALS = {
 }
 """What neighbours close nodes by, in the order of kube-scheduler's filters, and the rule of each;
 ``claim`` is one that only one pod may use."""
-
-
-class LabelDomains:
-    """Domains that the values of one node label make; a node without the label is in none."""
-
-    def __init__(self, instance: Instance, key: str) -> None:
-        values = [instance.label_domain(n, key) for n in range(len(instance.nodes))]
-        index = {name: d for d, name in enumerate(sorted({v for v in values if v is not None}))}
-        self.size = len(index)
-        self.of: Ints = np.array([-1 if v is None else index[v] for v in values], dtype=np.int64)
-
-    def nodes_in(self, domains: Collection[int]) -> Mask:
-        """Nodes of some domains."""
-        return np.asarray(mask_of(self.size + 1, domains)[self.of], dtype=np.bool_)
 
 
 class _Term:
@@ -84,59 +72,6 @@ class _Term:
             pods and self.owners_in.get(d, 0) and self.others_in.get(d, 0) > self.inside
             for d, pods in self.arrived_in.items()
         )
-
-
-class _Spread:
-    """Spread constraints that say the same, with whom they count and who arrived, per domain."""
-
-    rule = Rule.SPREAD
-    index: int
-
-    def __init__(self, spread: Spread, domains: LabelDomains, eligible: Mask) -> None:
-        self.owners: set[int] = set()
-        self.counted = frozenset(spread.counted)
-        self.max_skew = spread.max_skew
-        self.domains = domains
-        self.eligible = eligible
-        watched = np.zeros(domains.size, dtype=np.bool_)
-        watched[domains.of[eligible & (domains.of >= 0)]] = True
-        self.watched = watched
-        number = int(watched.sum())
-        self.whole = number > 0 and number >= spread.min_domains
-        self.count: Ints = np.zeros(domains.size, dtype=np.int64)
-        self.arrived: Ints = np.zeros(domains.size, dtype=np.int64)
-
-    def sides(self, s: int) -> tuple[bool, bool]:
-        return s in self.owners, s in self.counted
-
-    def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
-        domain = int(self.domains.of[n])
-        if domain < 0:
-            return
-        if s in self.counted and self.eligible[n]:
-            self.count[domain] += pods
-        if arrival and s in self.owners:
-            self.arrived[domain] += pods
-
-    def skew(self) -> Ints:
-        """Return by how much each domain exceeds the emptiest."""
-        least = int(self.count[self.watched].min()) if self.whole else 0
-        return np.asarray(np.where(self.watched, self.count, 0) - least, dtype=np.int64)
-
-    def admits(self, s: int) -> Mask:
-        """Nodes on which one more pod of ``s`` keeps the constraint."""
-        skew = self.skew() + (1 if s in self.counted else 0)
-        fine = skew <= self.max_skew
-        if s in self.owners:
-            return self._by_node(fine, outside=False)
-        return self._by_node(fine | (self.arrived == 0), outside=True) | ~self.eligible
-
-    def _by_node(self, domains: Mask, *, outside: bool) -> Mask:
-        return np.asarray(np.append(domains, outside)[self.domains.of], dtype=np.bool_)
-
-    def holds(self) -> bool:
-        """Whether no domain in which pods arrived exceeds the emptiest too far."""
-        return bool((self.skew()[self.arrived > 0] <= self.max_skew).all())
 
 
 class _Near:
@@ -218,7 +153,7 @@ class _Near:
         return self.founds and all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
 
 
-def _named(each: _Term | _Spread | _Near) -> str:
+def _named(each: _Term | SpreadCounts | _Near) -> str:
     """What it is called in ``REFUSALS``."""
     return "claim" if isinstance(each, _Term) and each.everywhere else each.rule.value
 
@@ -241,7 +176,7 @@ class Neighbours:
     def __init__(self, instance: Instance, without: Collection[AntiAffinity] = ()) -> None:
         self._instance = instance
         self._keys: dict[str, LabelDomains] = {}
-        self._by_podset: dict[int, list[_Term | _Spread | _Near]] = {}
+        self._by_podset: dict[int, list[_Term | SpreadCounts | _Near]] = {}
         self._taken = 0
         if instance.on(Rule.ANTI_AFFINITY):
             self._take_terms(term for term in instance.anti_affinities if term not in without)
@@ -263,12 +198,12 @@ class Neighbours:
 
     def _take_spreads(self, spreads: Iterable[Spread]) -> None:
         """Count once for all owners that ask for the same."""
-        found: dict[Hashable, _Spread] = {}
+        found: dict[Hashable, SpreadCounts] = {}
         for item in spreads:
             same = item.key, item.max_skew, item.min_domains, item.counted, item.over
             if (spread := found.get(same)) is None:
                 eligible = _eligible(self._instance, item.over)
-                spread = found[same] = _Spread(item, self._domains(item.key), eligible)
+                spread = found[same] = SpreadCounts(item, self._domains(item.key), eligible)
             spread.owners.add(item.owner)
         for spread in found.values():
             self._take(spread, spread.owners | spread.counted)
@@ -286,7 +221,7 @@ class Neighbours:
         for near in found.values():
             self._take(near, near.owners | near.anchors)
 
-    def _take(self, each: _Term | _Spread | _Near, podsets: Iterable[int]) -> None:
+    def _take(self, each: _Term | SpreadCounts | _Near, podsets: Iterable[int]) -> None:
         each.index = self._taken
         self._taken += 1
         for s in sorted(podsets):
@@ -379,10 +314,11 @@ class Neighbours:
         """Whether all that looks at some pod sets still holds."""
         return all(each.holds() for s in podsets for each in self._by_podset.get(s, ()))
 
-    def repelled(self, s: int, n: int, ignored: Iterable[tuple[int, int, int]]) -> bool:
-        """Whether anti-affinity keeps a pod of ``s`` off a node even without some other pods.
+    def repelled(self, s: int, n: int, ignored: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether anti-affinity or spread keeps a victim off a node even without some other pods.
 
-        ``ignored`` lists pod set, node and number of the pods to leave out.
+        A pod of ``s`` comes back, so only those that arrived ask for spread. ``ignored`` lists pod
+        set, node and number of the pods to leave out.
         """
         for term in self._terms(s):
             domain = int(term.domains.of[n])
@@ -395,4 +331,5 @@ class Neighbours:
                     others -= pods if other in term.others else 0
             if (s in term.owners and others > 0) or (s in term.others and owners > 0):
                 return True
-        return False
+        spreads = (x for x in self._by_podset.get(s, ()) if isinstance(x, SpreadCounts))
+        return any(spread.is_pressed(s, n, ignored) for spread in spreads)

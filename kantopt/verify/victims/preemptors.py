@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -12,10 +12,10 @@ from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from kantopt.verify.rules.priority import Pods, in_the_way, victim_units, without_lesser
-from kantopt.verify.rules.quota import cohorts
 from kantopt.verify.step import Loads, Step
 from kantopt.verify.victims.elsewhere import Elsewhere, changed, free_spots
 from kantopt.verify.victims.made_way import Changes, MadeWay
+from kantopt.verify.victims.room_taken import FAR, RoomTaken
 
 MOST_TRIED = 6_000
 """Ways to place pods elsewhere that are judged for all victims of a plan together."""
@@ -27,8 +27,6 @@ MOST_JUDGED = 5_000
 """The same times how often it is judged as a whole whether a victim would be back without a job."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
-_FAR = 1_000
-"""Distance of a job that took none of the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +110,11 @@ class Preemptors:
         if victim.priority not in self._remaining:
             self._remaining[victim.priority] = without_lesser(self.step, victim)
         rules = in_the_way(self.step, self._remaining[victim.priority], unit)
-        room = _Room(self.step, victim, unit, rules)
+        room = RoomTaken(self.step, victim, unit, rules)
         near = sorted(
             (distance, -job.priority, job.index)
             for job in may
-            if (distance := room.distance(job)) < _FAR
+            if (distance := room.distance(job)) < FAR
         )
         if not near:
             return may[0]
@@ -149,7 +147,7 @@ class Preemptors:
         self._made_way.shift(loads, named, bound, 1)
         return fits
 
-    def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
+    def _behind(self, room: RoomTaken, job: Job, may: list[Job], unit: Pods) -> Job:
         """Return the least important job that has the place which another would have had.
 
         Who comes first in the queue takes a free place first. Where one who comes later has that
@@ -285,7 +283,7 @@ class Preemptors:
         fuller = self._elsewhere, {spot.node for (_, spot), k in changes.items() if k < 0}
         return Elsewhere(step, fuller).place(pods, back, EACH) is not None
 
-    def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
+    def _has_place(self, room: RoomTaken, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""
         if self._tried >= self._most:
             return False
@@ -310,90 +308,3 @@ def _holds(loads: Loads, s: int, n: int) -> int:
         if amount and limit is not None
     )
     return max(0, min(rooms, default=podset.count))
-
-
-class _Room:
-    """What a victim left, and how far from it jobs have taken what."""
-
-    def __init__(
-        self,
-        step: Step,
-        victim: Job,
-        unit: Pods,
-        rules: list[Rule],
-    ) -> None:
-        self.step, self.unit = step, unit
-        self._taken: dict[int, tuple[int, Counter[tuple[int, Spot]]]] = {}
-        """By job: the distance, and its pods that are so near."""
-        if not rules or not {Rule.CAPACITY, Rule.DEVICES}.isdisjoint(rules):
-            self._along_moves()
-        if Rule.ANTI_AFFINITY in rules:
-            self._repelled()
-        if Rule.QUOTA in rules:
-            self._of_quota(victim)
-
-    def distance(self, job: Job) -> int:
-        """How many moves lie between the victim and the job, and how close they meet there."""
-        return self._taken[job.index][0] if job.index in self._taken else _FAR
-
-    def pods_of(self, job: Job) -> list[tuple[int, Spot]]:
-        """Pods of a job that are in the room."""
-        return sorted(self._taken[job.index][1].elements()) if job.index in self._taken else []
-
-    def _note(self, s: int, spot: Spot, pods: int, distance: int) -> None:
-        j = self.step.instance.podsets[s].job
-        nearest, taken = self._taken.get(j, (distance, Counter()))
-        taken[s, spot] = pods
-        self._taken[j] = (min(nearest, distance), taken)
-
-    def _along_moves(self) -> None:
-        """Go from the victim's nodes to what arrived there, and on to where that came from."""
-        spots = {spot for _, spot in self.unit}
-        seen: set[int] = set()
-        hop = 0
-        while spots and hop < _FAR:
-            nodes = {spot.node for spot in spots}
-            devices = {(spot.node, d) for spot in spots for d in spot.devices}
-            onward: set[Spot] = set()
-            for n in sorted(nodes):
-                for s, spot, k in self.step.arrived_on.get(n, ()):
-                    if not self.step.instance.podsets[s].running:
-                        same = not devices or any((n, d) in devices for d in spot.devices)
-                        if s not in seen:
-                            self._note(s, spot, k, hop + (0 if same else 1))
-                    elif s not in seen:
-                        onward.update(self.step.departures[s])
-                        seen.add(s)
-            seen |= {s for _, taken in self._taken.values() for s, _ in taken}
-            spots, hop = onward - spots, hop + 2
-
-    def _repelled(self) -> None:
-        instance = self.step.instance
-        # By node label and its value, who minds the unit there, or whom it minds.
-        near: dict[tuple[str, str | None], set[int]] = {}
-        for s, spot in self.unit:
-            for t in instance.terms_of.get(s, ()):
-                term = instance.anti_affinities[t]
-                at = term.key, instance.label_domain(spot.node, term.key)
-                near.setdefault(at, set()).update((term.owner, *term.others))
-        for (key, domain), mates in near.items():
-            for s, spot, k in self._bound():
-                if s in mates and instance.label_domain(spot.node, key) == domain:
-                    self._note(s, spot, k, 2)
-
-    def _of_quota(self, victim: Job) -> None:
-        instance = self.step.instance
-        queues = {victim.queue}
-        for _, members in cohorts(instance).items():
-            indices = {queue.index for queue, _ in members}
-            queues |= indices if victim.queue in indices else set()
-        for s, spot, k in self._bound():
-            if instance.job_of(s).queue in queues:
-                self._note(s, spot, k, 3)
-
-    def _bound(self) -> Iterator[tuple[int, Spot, int]]:
-        """Pending pods that are bound."""
-        for arrived in self.step.arrived_on.values():
-            for s, spot, k in arrived:
-                if not self.step.instance.podsets[s].running:
-                    yield s, spot, k

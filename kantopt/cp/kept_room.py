@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
-from kantopt.cp.rules.spread import arrives_in, balance
+from kantopt.cp.balance import arrives_in, balance
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.job import AntiAffinity, Spread

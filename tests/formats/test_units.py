@@ -10,7 +10,7 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import check
-from tests.formats.cluster_objects import node, pod, read, thing
+from tests.formats.cluster_objects import node, noted, pod, read, thing
 
 LWS = "leaderworkerset.sigs.k8s.io"
 
@@ -144,3 +144,30 @@ def test_a_job_of_volcano_has_no_backoff_limit() -> None:
     assert not [line for line in imported.notes if "backoffLimit" in line]
     kinds = {ref.owner_kind for item in found.pod_sets[0].assignments for ref in item.pods}
     assert kinds == {"Job.batch.volcano.sh"}
+
+
+def test_of_a_unit_the_most_important_pod_decides_who_may_evict_it() -> None:
+    leader, worker = group(0, 2)
+    leader["spec"] |= {"priority": 100, "preemptionPolicy": "Never"}
+    worker["spec"] |= {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
+    for objects in ([leader, worker], [worker, leader]):
+        imported = read(node("a"), *objects)
+        (found,) = imported.snapshot.jobs
+        assert (found.name, found.priority, found.disruption_mode) == ("serve-0", 100, "all")
+        assert "1 (default/serve-0)" in noted(imported, "that go together and are of several")
+    pods = [
+        pod(f"w{i}", on="a", owner="PyTorchJob/p", restartPolicy="Never", priority=i)
+        for i in range(2)
+    ]
+    assert [(found.name, found.priority) for found in read(node("a"), *pods).snapshot.jobs] == [
+        ("p", 1)
+    ]
+
+
+def test_a_pod_of_a_unit_that_waits_evicts_by_its_own_priority() -> None:
+    leader, worker = group(0, 2)
+    leader["spec"] |= {"priority": 100}
+    worker["spec"] |= {"priority": 0, "nodeName": ""}
+    imported = read(node("a"), leader, worker)
+    assert [found.priority for found in imported.snapshot.jobs] == [100]
+    assert [found.priority for found in imported.pending.jobs] == [0]

@@ -33,7 +33,7 @@ from kantopt.formats.kubernetes.queues import Queues
 from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels, find_levels
-from kantopt.formats.kubernetes.units import Units
+from kantopt.formats.kubernetes.units import Units, with_unit_priorities
 from kantopt.formats.kubernetes.unstarted import unstarted
 from kantopt.formats.kubernetes.volumes.attachments import attachable
 from kantopt.formats.kubernetes.volumes.mounted import Volumes
@@ -149,6 +149,7 @@ class _Import:
         members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
         stays = Stays(kept, priorities, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
+        members = with_unit_priorities(members, priorities, notes)
         restarts = Restarts(objects, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
@@ -51,6 +54,54 @@ class Units:
             some = action in _OF_SOME
             return replace(pod, unit=called, ends_others=ends or some, ends_job=ends)
         return pod
+
+
+def with_unit_priorities(
+    members: Sequence[Member], priorities: Priorities, notes: Notes
+) -> list[Member]:
+    """Give the running pods of each unit the priority and the policy of its most important one.
+
+    Whoever evicts one of them takes all, so that nobody may who is not more important than each.
+    Pods that wait keep their own, by which they evict others. Gangs have one priority anyway.
+
+    Parameters
+    ----------
+    members
+        All pods of the input, with their units.
+    priorities
+        What tells how important pods are.
+    notes
+        Takes the units whose pods have several priorities.
+    """
+    units: dict[tuple[str, str], list[Pod]] = {}
+    for pod in (member.pod for member in members if _goes_with_unit(member)):
+        units.setdefault((pod.namespace, pod.unit), []).append(pod)
+    first = {unit: max(pods, key=priorities.of) for unit, pods in units.items()}
+    for (namespace, unit), pods in units.items():
+        if len({priorities.of(pod) for pod in pods}) > 1:
+            text = "pods that go together and are of several priorities are given the highest"
+            notes.add(text, f"{namespace}/{unit}")
+    return [
+        replace(member, pod=_with_priority_of(first[member.pod.namespace, member.pod.unit], member))
+        if _goes_with_unit(member)
+        else member
+        for member in members
+    ]
+
+
+def _goes_with_unit(member: Member) -> bool:
+    """Whether a pod that is no member of a gang runs, and others end with it."""
+    pod = member.pod
+    return bool(pod.unit and pod.node) and member.gang is None and not pod.shape.get("nominated")
+
+
+def _with_priority_of(first: Pod, member: Member) -> Pod:
+    return replace(
+        member.pod,
+        priority=first.priority,
+        priority_class=first.priority_class,
+        preemption_policy=first.preemption_policy,
+    )
 
 
 def _on_eviction(job: View, role: str) -> str:

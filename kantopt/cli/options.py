@@ -128,7 +128,8 @@ Disturb = Annotated[
         "--disturb",
         metavar="NAME",
         help="Pods of Kubernetes that stay by default may be moved and evicted all the same: "
-        "annotated, group, kube-system, local-storage, no-controller, system-critical. Repeatable.",
+        "annotated, group, kube-system, local-storage, lower-ordinal, no-controller, "
+        "system-critical. Repeatable.",
     ),
 ]
 Assume = Annotated[

@@ -7,6 +7,7 @@ Cause = Literal[
     "group",
     "kube-system",
     "local-storage",
+    "lower-ordinal",
     "no-controller",
     "system-critical",
 ]
@@ -34,6 +35,7 @@ WORDS: dict[Cause | Fixed, str] = {
     "group": "not moved one by one, as their group or job would end with them",
     "kube-system": "of kube-system without a budget",
     "local-storage": "with local storage",
+    "lower-ordinal": "behind a lower ordinal of their StatefulSet that is not ready",
     "no-controller": "without a controller",
     "system-critical": "of system-critical priority",
     "daemon": "of daemons",

@@ -31,6 +31,7 @@ from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.queues import Queues
 from kantopt.formats.kubernetes.restarts import Restarts
+from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels, find_levels
 from kantopt.formats.kubernetes.units import Units, with_unit_priorities
@@ -147,10 +148,11 @@ class _Import:
         pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
-        stays = Stays(kept, priorities, captured_at, self._disturb)
+        sets = StatefulSets(objects)
+        stays = Stays(kept, priorities, sets, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
         members = with_unit_priorities(members, priorities, notes)
-        restarts = Restarts(objects, self._disturb)
+        restarts = Restarts(objects, sets, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),
             restarts,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.view import View
 from kantopt.schema.stays import PACES, Pace
 
@@ -31,13 +32,15 @@ class Restarts:
     ----------
     objects
         Those of the input.
+    sets
+        StatefulSets among them.
     lifted
         Names of what is not to be kept to.
     """
 
-    def __init__(self, objects: Objects, lifted: Collection[str]) -> None:
-        self._jobs = _by_uid(objects, "batch", "Job")
-        self._sets = _by_uid(objects, "apps", "StatefulSet")
+    def __init__(self, objects: Objects, sets: StatefulSets, lifted: Collection[str]) -> None:
+        self._jobs = {view.at("metadata").text("uid"): view for view in objects.of("batch", "Job")}
+        self._sets = sets
         self._lifted = frozenset(lifted)
         self._counts: Counter[Pace] = Counter()
 
@@ -57,7 +60,7 @@ class Restarts:
             moves = 0  # such pods may consent to be evicted, but nobody makes them anew
         one_by_one = not any(pod.unit for pod in pods)  # else all of them are made anew at once
         slow = one_by_one and any(
-            kind == "StatefulSet" and self._ordered(uid) for kind, uid in owners
+            kind == "StatefulSet" and self._sets.ordered(uid) for kind, uid in owners
         )
         if "ordered-ready" not in self._lifted and movable > 1 and slow:
             at_once = 1
@@ -84,10 +87,6 @@ class Restarts:
                 return None  # each pod is an index of its own
             limit = _BACKOFF_LIMIT
         return bounded(max(0, limit - (status.integer("failed", 0) or 0)))
-
-    def _ordered(self, uid: str) -> bool:
-        owner = self._sets.get(uid)
-        return owner is None or owner.at("spec").text("podManagementPolicy") != "Parallel"
 
     def line(self) -> str:
         """Say in one line of how many jobs this lets some pods go only; empty if of none."""
@@ -129,7 +128,3 @@ def _failures(pod: Pod) -> int:
     """How often the index of a pod has failed; it bears as many failures as its limit."""
     text = pod.annotations.get("batch.kubernetes.io/job-index-failure-count", "0")
     return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
-def _by_uid(objects: Objects, group: str, kind: str) -> dict[str, View]:
-    return {view.at("metadata").text("uid"): view for view in objects.of(group, kind)}

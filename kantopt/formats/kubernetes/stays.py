@@ -16,12 +16,15 @@ from kantopt.formats.kubernetes.gangs import level_wish
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.runtime import duration_seconds
+from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import PodDisruptionBudget
 from kantopt.schema.stays import CAUSES, FIXED, WORDS, Cause, Fixed
 
 SYSTEM_CRITICAL = 2_000_000_000
 """Least priority of what Kubernetes keeps for the system."""
+_ONLY_MOVES: frozenset[Cause | Fixed] = frozenset(("group", "lower-ordinal"))
+"""Causes that speak against moving a pod, as it would not come back so, but against no eviction."""
 _TAS = "kueue.x-k8s.io/tas"
 _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
 
@@ -31,7 +34,7 @@ class Stays:
 
     Parameters
     ----------
-    budgets, priorities
+    budgets, priorities, sets
         Those of the cluster.
     now
         When the cluster was like this; ``None``: nobody knows.
@@ -43,10 +46,12 @@ class Stays:
         self,
         budgets: Sequence[PodDisruptionBudget],
         priorities: Priorities,
+        sets: StatefulSets,
         now: str | None,
         lifted: Collection[str],
     ) -> None:
         self._priorities = priorities
+        self._sets = sets
         self._now = None if now is None else datetime.fromisoformat(now)
         self._lifted = frozenset(lifted)
         self._system = [budget for budget in budgets if budget.namespace == "kube-system"]
@@ -60,7 +65,7 @@ class Stays:
         if pod.node:
             self._counts[causes[0]] += 1
         # A member of a group may be evicted: with all of it, where evicting takes all of it.
-        only_moves = causes == ["group"]
+        only_moves = _ONLY_MOVES.issuperset(causes)
         return replace(pod, pinned="" if only_moves else causes[0], homebound=tuple(causes))
 
     def lasting(self, pod: Pod) -> Pod:
@@ -70,12 +75,14 @@ class Stays:
         return replace(pod, pinned=pod.pinned or "lasting", homebound=(*pod.homebound, "lasting"))
 
     def _more(self, pod: Pod) -> list[Cause]:
-        """Causes that are not the pod's alone; consent covers all but a wish to be left alone."""
+        """Causes that are not the pod's alone; consent covers what follows the look at it."""
         found: list[Cause] = []
         if self._lasts(pod):
             found.append("annotated")
         if any(fixed in pod.stays for fixed in FIXED):
             return []
+        if not pod.unit and self._sets.is_behind(pod):
+            found.append("lower-ordinal")  # consent does not bring it back
         if any(pod.annotations.get(key) in values for key, values in CONSENTS.items()):
             return found
         if self._priorities.of(pod) >= SYSTEM_CRITICAL:

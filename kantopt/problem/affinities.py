@@ -108,12 +108,13 @@ def build_affinities(
 ) -> tuple[Affinity, ...]:
     """Return whom pods must be near that could arrive somewhere, now or once they are evicted.
 
-    Near are those that match all terms. Of pods that terminate, or wait for their node, nobody is
-    to come near, yet as long as there are any nobody is the first of their like. ``pinned`` says
-    whether preemptible and movable count.
+    Near are those that match all terms. Of pods that terminate nobody is to come near, yet as long
+    as there are any nobody is the first of their like. Those that are nominated start by
+    themselves, and who comes near them waits for that, as for pods that a plan binds. ``pinned``
+    says whether preemptible and movable count.
     """
     selections = Selections(labels)
-    away = {item.podset for item in labels if item.document.terminating or item.document.nominated}
+    away = {item.podset for item in labels if item.document.terminating}
     found = []
     for item in labels:
         terms, podset = item.document.pod_affinity, podsets[item.podset]

@@ -114,6 +114,25 @@ def test_who_waits_for_room_overfills_no_node_before_it_is_there(
     assert [item.message for item in check_standing(instance)] == wrong
 
 
+@pytest.mark.parametrize("objects", [[], [runs("victim", "a", "1", metadata=GOING)]])
+def test_pods_may_come_near_one_that_is_nominated(objects: list[Object]) -> None:
+    """Once it has started kube-scheduler lets them; till then they wait for it."""
+    near = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "mid"}},
+    }
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    mid = waiting("mid", "a")
+    mid["metadata"]["labels"] = {"app": "mid"}
+    other = pod("lo", owner="Job/lo", affinity=affinity)
+    hosts = [node(name, {"kubernetes.io/hostname": name}) for name in ("a", "b")]
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*hosts, *objects, mid, other]}
+    question = question_of([RawDocument("dump.json", 0, dump)], Import())
+    options = Options(engine="fast", workers=1)
+    plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
+    assert [(item.job, item.node) for item in plan.assignments] == [("default/lo", "a")]
+
+
 def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:
     imported = read(node("a"), runs("victim", "a", metadata=GOING), waiting("p", "a"))
     assert noted(imported, "are nominated").endswith("count as placed there: 1 (default/p on a)")

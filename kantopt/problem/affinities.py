@@ -10,7 +10,7 @@ from functools import cached_property
 from kantopt.problem.cluster import Budget, Node
 from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
 from kantopt.schema.base import LabelSelector
-from kantopt.schema.eligibility import tolerates
+from kantopt.schema.eligibility import CORDON, Mark, tolerates
 from kantopt.schema.jobs import PodSet as PodSetDocument
 from kantopt.schema.jobs import TopologySpreadConstraint
 from kantopt.schema.selection import selector_matches
@@ -195,9 +195,16 @@ class Spreads:
                 for node in self._nodes
                 if keys <= node.labels.keys()
                 and (not honours or node.index in podset.spread_over)
-                and (taints is None or all(tolerates(taints, t) for t in node.taints))
+                and (taints is None or all(tolerates(taints, t) for t in _taints(node)))
             )
         return self._known[ask]
+
+
+def _taints(node: Node) -> Iterator[Mark]:
+    """Yield the taints of a node: one that is to be emptied is cordoned before anything moves."""
+    yield from node.taints
+    if node.drained:
+        yield CORDON
 
 
 def build_spreads(

@@ -101,7 +101,8 @@ LEAVING = frozenset(
     }
 )
 """Taints of nodes that nobody is to use now: they are on their way out, or not fit for pods yet."""
-_CORDON = Taint(key=CORDONED, effect="NoSchedule")
+CORDON = Taint(key=CORDONED, effect="NoSchedule")
+"""What Kubernetes gives a node that is cordoned."""
 _UNREADY = Taint(key=NOT_READY[0], effect="NoSchedule")
 
 
@@ -113,7 +114,7 @@ def barriers(node: Place) -> Iterator[Mark]:
     """
     yield from node.taints
     if node.unschedulable:
-        yield _CORDON
+        yield CORDON
     if not node.ready and not any(taint.key in NOT_READY for taint in node.taints):
         yield _UNREADY
 

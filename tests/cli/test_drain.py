@@ -234,6 +234,30 @@ def test_a_node_that_is_not_there_is_named_by_the_command_that_was_given(cli: Cl
     assert done.err.startswith('kantopt: error: drain: found "n9", expected the name of a node')
 
 
+@pytest.mark.parametrize(("policy", "counted"), [("Honor", False), ("Ignore", True)])
+def test_a_spread_that_honours_taints_leaves_out_nodes_to_be_drained(
+    cli: Cli, policy: str, counted: bool
+) -> None:
+    """They are cordoned first, so that their pods come back to the other zone."""
+    zone = "topology.kubernetes.io/zone"
+    spread = {
+        "topologyKey": zone,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "nodeTaintsPolicy": policy,
+    }
+    dump_of(
+        *(node(name, {zone: f"z-{name}"}) for name in ("n1", "n2")),
+        *(
+            pod(f"x-{name}", on=name, labels={"app": "x"}, topologySpreadConstraints=[spread])
+            for name in ("n1", "n2")
+        ),
+    )
+    plan = plan_of(cli, "n1", code=3 if counted else 0)
+    assert ("moves" not in plan) is counted
+
+
 def test_what_keeps_pods_of_a_dump_is_named_with_the_option_that_lifts_it(cli: Cli) -> None:
     disk = {"volumes": [{"name": "v", "emptyDir": {}}]}
     claim = {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}

@@ -100,7 +100,7 @@ def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) 
             return f"disruption budget {budgets[0].name} allows 0"
     if podset.job in instance.together:
         return _why_together(instance, podset.job)
-    return _limited(instance, state, podset.job) or _beside(state, podset, there)
+    return _limited(instance, state, podset) or _beside(state, podset, there)
 
 
 def _fixed(instance: Instance, podset: PodSet) -> bool:
@@ -108,17 +108,19 @@ def _fixed(instance: Instance, podset: PodSet) -> bool:
     return not may_leave(instance, replace(podset, budgets=()))
 
 
-def _limited(instance: Instance, state: State, j: int) -> str:
-    """Say which limit of moves a plan has used up."""
+def _limited(instance: Instance, state: State, podset: PodSet) -> str:
+    """Say which limit of moves a plan has used up, or why the job has one that bears nothing."""
     if not instance.on(Rule.LIMITS):
         return ""
-    most, job = instance.model.limits.moves, instance.jobs[j]
+    most, job = instance.model.limits.moves, instance.jobs[podset.job]
     if most is not None and state.pace.moves >= most:
         return f"no more pods may move (limit moves: {most})"
     step = Step(instance, instance.current, state.placement())
-    moved = sum(map(step.moved, instance.running_of(j)))
+    moved = sum(map(step.moved, instance.running_of(podset.job)))
     if job.most_moves is not None and moved >= job.most_moves:
         own = job.most_moves == job.max_moves
+        if own and podset.stays and not moved:
+            return f"not movable{stays_words((podset,))}"
         why = "maxMoves, of a Job its backoffLimit: --disturb backoff-limit"
         why = why if own else "limit movesPerJob"
         if not moved:

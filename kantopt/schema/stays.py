@@ -1,4 +1,4 @@
-"""Why pods of a Kubernetes cluster are left where they are unless asked otherwise."""
+"""Why pods of a cluster are left where they are unless asked otherwise."""
 
 from typing import Literal, get_args
 
@@ -25,10 +25,13 @@ Liftable = Cause | Pace
 LIFTABLE: tuple[Liftable, ...] = (*CAUSES, *PACES)
 """All that ``--disturb`` has a name for."""
 
-Fixed = Literal["daemon", "static", "terminating", "reserved", "lasting"]
+Fixed = Literal[
+    "daemon", "static", "terminating", "reserved", "lasting", "not-requeued", "several-nodes"
+]
 FIXED: tuple[Fixed, ...] = get_args(Fixed)
 """Causes that nothing lifts: such pods belong to their nodes, are going anyway, or have room that
-nobody else gets, or are not preemptible for KAI or Koordinator."""
+nobody else gets, are not preemptible for KAI or Koordinator, or of jobs that Slurm does not start
+anew by itself or starts anew as a whole."""
 
 WORDS: dict[Cause | Fixed, str] = {
     "annotated": "annotated to stay",
@@ -43,5 +46,7 @@ WORDS: dict[Cause | Fixed, str] = {
     "terminating": "terminating",
     "reserved": "in reserved room",
     "lasting": "not preemptible for their scheduler",
+    "not-requeued": "not requeued by Slurm (Requeue=0, or no batch job)",
+    "several-nodes": "of a job on several nodes, all of whose pods would restart",
 }
 """What comes behind a number of pods."""

@@ -278,6 +278,33 @@ def test_what_keeps_pods_of_a_dump_is_named_with_the_option_that_lifts_it(cli: C
     assert {move["job"] for move in lifted["moves"]} == {"default/cache", "default/bare"}
 
 
+def test_a_pod_without_a_controller_that_may_be_evicted_is_said_to_have_none(cli: Cli) -> None:
+    consent = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+    dump_of(node("n1"), node("n2"), pod("bare", on="n1", owner="", annotations=consent))
+    said = " ".join(plan_of(cli, "n1", code=3)["warnings"])
+    assert "default/bare/main, not movable: without a controller (--disturb no-controller)" in said
+    assert "backoffLimit" not in said
+    assert plan_of(cli, "n1", "--disturb", "no-controller")["moves"]
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        ("Requeue=0 NodeList=n1 NumNodes=1", "not requeued by Slurm (Requeue=0, or no batch job)"),
+        ("BatchFlag=0 NodeList=n1 NumNodes=1", "not requeued by Slurm (Requeue=0, or no batch"),
+        ("NodeList=n[1-2] NumNodes=2", "of a job on several nodes, all of whose pods would"),
+    ],
+)
+def test_what_keeps_a_job_of_slurm_is_said(cli: Cli, job: str, why: str) -> None:
+    nodes = "".join(
+        f"NodeName=n{k} CPUTot=8 RealMemory=9000 State=MIXED Partitions=main\n\n" for k in (1, 2, 3)
+    )
+    runs = f"JobId=7 JobState=RUNNING Partition=main NumCPUs=2 TRES=cpu=2 {job}\n"
+    Path("snap.yaml").write_text(nodes + runs)
+    said = " ".join(plan_of(cli, "n1", code=3)["warnings"])
+    assert f"not movable: {why}" in said
+
+
 def test_a_pod_that_is_nominated_to_a_drained_node_is_said_to_be(cli: Cli) -> None:
     waits = pod("p", owner="Job/p", priority=9)
     waits["status"]["nominatedNodeName"] = "a"

@@ -145,7 +145,7 @@ class JobsReader:
             last_checkpoint_time=last_checkpoint(pods, self._notes),
             min_runtime=min_runtime(pods, self._notes),
             reservation=first.reservation,
-            pod_sets=self._documents(sets, whole, stays, first),
+            pod_sets=self._documents(sets, whole, stays, first, bearable.causes),
         )
 
     def _priority(self, gang: Gang, pods: Sequence[Pod]) -> int:
@@ -228,7 +228,12 @@ class JobsReader:
         return sets
 
     def _documents(
-        self, sets: Iterable[dict[str, Any]], whole: bool, stays: bool, first: Pod
+        self,
+        sets: Iterable[dict[str, Any]],
+        whole: bool,
+        stays: bool,
+        first: Pod,
+        causes: tuple[Cause, ...],
     ) -> tuple[PodSet, ...]:
         taken: list[str] = []
         documents = []
@@ -250,7 +255,7 @@ class JobsReader:
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
-                    stays=_causes(member.pod for member in members),
+                    stays=_causes((member.pod for member in members), causes),
                     assignments=tuple(
                         Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
                         for node, pods in sorted(by_node.items())
@@ -346,9 +351,10 @@ def _shared(members: Sequence[Member]) -> set[str]:
     return {name for name, pods in waits.items() if pods > 1}
 
 
-def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:
-    """Return why pods that run are left where they are."""
-    return tuple(sorted({cause for pod in pods if pod.node for cause in pod.homebound}))
+def _causes(pods: Iterable[Pod], causes: Iterable[Cause]) -> tuple[Cause | Fixed, ...]:
+    """Return why pods that run are left where they are: each for itself, or all of their job."""
+    found = [{*causes, *pod.homebound} for pod in pods if pod.node]
+    return tuple(sorted(set().union(*found)))
 
 
 def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:

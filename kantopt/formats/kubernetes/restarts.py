@@ -11,7 +11,7 @@ from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.view import View
-from kantopt.schema.stays import PACES, Pace
+from kantopt.schema.stays import PACES, Cause, Pace
 
 _BACKOFF_LIMIT = 6
 """What a Job bears that names no number."""
@@ -23,6 +23,8 @@ class Bearable:
 
     moves: int | None = None
     at_once: int | None = None
+    causes: tuple[Cause, ...] = ()
+    """Why none is moved, where that is not for what an owner bears."""
 
 
 class Restarts:
@@ -55,8 +57,10 @@ class Restarts:
             self._counts["backoff-limit"] += moves is not None and moves < movable
         if "group" not in self._lifted and any(pod.ends_job and pod.node for pod in pods):
             moves = 0  # whoever is gone takes the job along
-        bare = movable and not any(pod.ref.owner_kind for pod in pods)
-        if "no-controller" not in self._lifted and bare:
+        bare = movable > 0 and not any(pod.ref.owner_kind for pod in pods)
+        if "no-controller" in self._lifted:
+            bare = False
+        if bare:
             moves = 0  # such pods may consent to be evicted, but nobody makes them anew
         one_by_one = not any(pod.unit for pod in pods)  # else all of them are made anew at once
         slow = one_by_one and any(
@@ -65,7 +69,7 @@ class Restarts:
         if "ordered-ready" not in self._lifted and movable > 1 and slow:
             at_once = 1
             self._counts["ordered-ready"] += 1
-        return Bearable(moves, at_once)
+        return Bearable(moves, at_once, ("no-controller",) if bare else ())
 
     def _left(self, uid: str, pods: Sequence[Pod]) -> int | None:
         """Pods of a Job that may yet fail, as every pod does that is deleted."""

@@ -36,8 +36,9 @@ def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> st
     running = any(podset.assignments for podset in podsets)
     labels = first.labels
     state = "COMPLETING" if first.terminating else "RUNNING" if running else "PENDING"
-    # Of one on several nodes it does not matter why it is not evicted.
-    requeue = job.movable or (running and job.preemptible)
+    causes = {cause for podset in job.pod_sets for cause in podset.stays}
+    whole = "several-nodes" in causes and "not-requeued" not in causes
+    requeue = job.movable or whole or (running and job.preemptible)
     # Priorities of jobs that Slurm has not named are in no tiers; their order is kept.
     own = job.priority or 0
     rank = max(1, own % STEP if is_id(job.name) else own)

@@ -21,6 +21,7 @@ from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.requeue import may_requeue, with_causes
 from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, is_of_user, wanted
 from kantopt.formats.slurm.states import State
@@ -113,6 +114,8 @@ class JobsReader:
         if again and pods > 1:
             text = "jobs on several nodes are not moved: all of their pods would restart"
             around.notes.add(text, first.id)
+        if running:
+            podsets = [*with_causes(podsets, [piece.record for piece in pieces])]
         number = around.tiers[standing.tier]
         rank = around.ranks.get((number, around.policy.turn(record)), 1)
         qos = record.text("QOS")
@@ -378,11 +381,6 @@ class JobsReader:
 
 def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
     return PodAntiAffinityTerm(topology_key=HOSTNAME, label_selector=whom, namespaces=tuple(of))
-
-
-def may_requeue(record: Record) -> bool:
-    """Whether a job can be put back into the queue: a batch job whose user allows it."""
-    return record.number("Requeue", 1) == 1 and record.number("BatchFlag", 1) == 1
 
 
 def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:

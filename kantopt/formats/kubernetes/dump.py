@@ -12,6 +12,7 @@ from kantopt.formats.kubernetes.asked import Asked
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
+from kantopt.formats.kubernetes.ending_owners import note_ending_owners
 from kantopt.formats.kubernetes.gangs import GangRef, gang_of
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
@@ -152,6 +153,7 @@ class _Import:
         stays = Stays(kept, priorities, sets, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
         members = with_unit_priorities(members, priorities, notes)
+        note_ending_owners(objects, [member.pod for member in members], notes)
         restarts = Restarts(objects, sets, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),

@@ -171,3 +171,20 @@ def test_a_pod_of_a_unit_that_waits_evicts_by_its_own_priority() -> None:
     imported = read(node("a"), leader, worker)
     assert [found.priority for found in imported.snapshot.jobs] == [100]
     assert [found.priority for found in imported.pending.jobs] == [0]
+
+
+def test_a_unit_of_which_some_pods_are_in_a_gang_is_one_job_of_that_gang() -> None:
+    group_of = {"scheduling.x-k8s.io/pod-group": "pg"}
+    leader, worker = group(0, 2)
+    worker["metadata"]["labels"] |= group_of
+    pg = thing("scheduling.x-k8s.io/v1alpha1", "PodGroup", "pg", minMember=1)
+    assert jobs_of(pg, leader, worker) == {"pg": "all"}
+    worker["spec"]["nodeName"] = ""
+    assert jobs_of(pg, leader, worker) == {"serve-0": "all"}  # what waits restarts with nobody
+
+
+def test_a_unit_whose_pods_are_in_several_gangs_stays_with_each() -> None:
+    pods = group(0, 3)
+    for made, name in zip(pods[1:], ("g1", "g2"), strict=True):
+        made["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = name
+    assert set(jobs_of(*pods)) == {"serve-0", "g1", "g2"}

@@ -35,7 +35,7 @@ from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels, find_levels
-from kantopt.formats.kubernetes.units import Units, with_unit_priorities
+from kantopt.formats.kubernetes.units import Units, with_unit_gangs, with_unit_priorities
 from kantopt.formats.kubernetes.unstarted import unstarted
 from kantopt.formats.kubernetes.volumes.attachments import attachable
 from kantopt.formats.kubernetes.volumes.mounted import Volumes
@@ -152,7 +152,7 @@ class _Import:
         sets = StatefulSets(objects)
         stays = Stays(kept, priorities, sets, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
-        members = with_unit_priorities(members, priorities, notes)
+        members = with_unit_priorities(with_unit_gangs(members), priorities, notes)
         note_ending_owners(objects, [member.pod for member in members], notes)
         restarts = Restarts(objects, sets, self._disturb)
         reader = JobsReader(

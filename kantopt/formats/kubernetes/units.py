@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.gangs import GangRef
 from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
@@ -89,10 +90,30 @@ def with_unit_priorities(
     ]
 
 
+def with_unit_gangs(members: Sequence[Member]) -> list[Member]:
+    """Take the running pods of a unit into its gang, if some are in one and all others in none."""
+    gangs: dict[tuple[str, str], set[GangRef]] = {}
+    for member in members:
+        if member.gang is not None and _runs_in_unit(member.pod):
+            unit = (member.pod.namespace, member.pod.unit)
+            gangs.setdefault(unit, set()).add(replace(member.gang, role=""))
+    return [
+        replace(member, gang=next(iter(found)))
+        if _goes_with_unit(member)
+        and not member.pod.terminating
+        and len(found := gangs.get((member.pod.namespace, member.pod.unit), ())) == 1
+        else member
+        for member in members
+    ]
+
+
 def _goes_with_unit(member: Member) -> bool:
     """Whether a pod that is no member of a gang runs, and others end with it."""
-    pod = member.pod
-    return bool(pod.unit and pod.node) and member.gang is None and not pod.shape.get("nominated")
+    return member.gang is None and _runs_in_unit(member.pod)
+
+
+def _runs_in_unit(pod: Pod) -> bool:
+    return bool(pod.unit and pod.node) and not pod.shape.get("nominated")
 
 
 def _with_priority_of(first: Pod, member: Member) -> Pod:

@@ -38,6 +38,9 @@ LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
 RETURNING = 0.05
 """To bring a plan nearer to that of the run before: once a first one is there, and at last."""
+HOMECOMING, HOMECOMING_BESIDE = 1 / 2, 1 / 20
+"""To take moves back that nobody needs: at last, of what an order may take, which is less for each
+that is taken back; and beside an exact search, of each plan that comes from there."""
 STRATEGIES, STRATEGIES_BEFORE = 1 / 3, 1 / 10
 """For strategies after the first; and before an exact search, beside which another order is tried
 if there was no time for a second."""

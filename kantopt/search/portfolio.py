@@ -88,6 +88,8 @@ def by_strategies(
     if _nothing_waits(best):
         return made
     seconds = (made.took + deadline.remaining()) * share
+    if not made.tried:
+        _room_made(best, deadline)
     for i, strategy in enumerate(chosen[:most]):
         if i < made.tried:
             continue
@@ -106,6 +108,18 @@ def by_strategies(
             late=not deadline.deterministic and took + last > seconds,
         )
     return made
+
+
+def _room_made(best: Incumbent, deadline: Deadline) -> None:
+    """Place jobs that must be placed by what leaves the nodes where least has to leave."""
+    from kantopt.search.explain.displace import displacements
+
+    lacking = best.searched.required if best.missing else ()
+    for j in sorted(lacking if lacking and best.tally.may(RELOCATION) else ()):
+        for placement in displacements(best.searched, j):
+            if deadline.cuts():
+                return
+            best.offer(placement, RELOCATION.name)
 
 
 def refined(

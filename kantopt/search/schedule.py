@@ -143,6 +143,7 @@ LOCAL_SEARCH = Technique("local-search", "bin emptying and steepest descent", "p
 EJECTION_CHAINS = Technique("ejection-chains", "ejection chains (Glover 1996)", "planner")
 REPAIR = Technique("repair", "ejection chains of one or two pods", "planner")
 SPARING = Technique("sparing", "minimal preemption", "planner")
+HOMECOMING = Technique("homecoming", "ruin and recreate, by halves", "planner")
 RETURNING = Technique("returning", "path relinking", "planner")
 DECOMPOSITION = Technique("decomposition", "decomposition into independent parts", "solver")
 RELAXATION = Technique(
@@ -209,8 +210,8 @@ FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQU
 """With the fast path, in this order; the last one beside the exact search, if there is one."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""
-LAST = (SPARING, RETURNING)
-"""Before the answer, where it is not proved."""
+LAST = (SPARING, HOMECOMING, RETURNING)
+"""Before the answer, where it is not proved; the second beside the exact search as well."""
 FIRST = (
     Turn(RELAXATION, by_work=True),
     Turn(CUTTING_STOCK, by_work=True),

@@ -42,6 +42,26 @@ def test_where_harm_comes_first_others_are_placed_though_one_would_disturb_someb
     assert where(instance, best.placement, "big") == ({"full": 1} if required else {})
 
 
+@pytest.mark.parametrize("required", [(), ("big",)])
+def test_a_pod_that_must_be_placed_is_placed_by_a_move_of_another_and_nobody_else_moves(
+    required: tuple[str, ...],
+) -> None:
+    """Chains know better which to move, where a job need not be placed."""
+    nodes = [node(name, cpu=8) for name in "abcd"]
+    jobs = [
+        *(job(f"r{name}", pods(cpu=5, on=[name])) for name in "abc"),
+        job("little", pods(cpu=2, on=["d"])),
+        job("big", pods(cpu=8)),
+    ]
+    instance = question(
+        nodes, jobs, objectives=["evictions", "moves", "unplaced"], required=required
+    )
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, ())
+    assert bool(where(instance, best.placement, "big")) is bool(required)
+    assert best.values[:2] == ((0, 1) if required else (0, 0))
+
+
 def no_strategy_is_enough() -> Incumbent:
     """A job that fits nowhere: no strategy meets the bounds, which would end it."""
     apart = job("apart", pods(count=2, cpu=3), pods(name="v", count=2, cpu=5), minCount=4)

@@ -17,7 +17,7 @@ from kantopt.planning.solving.refine import (
     try_again,
 )
 from kantopt.planning.solving.solver_process import NO_TIME, SolverProcess
-from kantopt.planning.solving.touches import come_nearer, spare
+from kantopt.planning.solving.touches import come_nearer, send_home, spare
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use
@@ -104,6 +104,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             run.give_up_required()
             return search_together(run)
     spare(run.instance, incumbent, searching)
+    send_home(incumbent, run.ordering.share(shares.HOMECOMING))
     come_nearer(incumbent, run.last, searching)
     return incumbent
 
@@ -233,7 +234,8 @@ def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) 
         if not goes_on and process.at_work(CP_SAT):
             resting = resting or deadline.share(shares.RESTING)
             process.rest_beside(CP_SAT, resting)
-        process.look()
+        if process.look() is not None:
+            send_home(incumbent, deadline.share(shares.HOMECOMING_BESIDE))
         return None if incumbent.best is before else incumbent.best.placement
 
     try:

@@ -28,7 +28,7 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, nobody
-from kantopt.search.explain.displace import Displacing
+from kantopt.search.explain.displace import displacements
 from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.shares import LEAST_DISTURBANCE, LEAST_DISTURBANCE_LEFT, LESS_DISTURBANCE
@@ -96,7 +96,7 @@ def decide(question: Instance, j: int, deadline: Deadline, *, any_plan: bool = F
     if _impossible_at_best(question, j, deadline):
         return Decision(impossible=True)
     found = _constructed(question, j, deadline)
-    if countable(question, j) and not is_small(question):
+    if not is_small(question):
         found = _displaced(question, j, found, deadline)
     if deadline.over():
         return found or Decision()
@@ -157,15 +157,14 @@ def _displaced(
     question: Instance, j: int, found: Decision | None, deadline: Deadline
 ) -> Decision | None:
     """Return a plan that moves and evicts only what is on the job's own nodes, if that is less."""
-    rules, tiers = _on(question), _DISTURBANCE
-    counting = Counting(question, j)
-    for moves_first in (True, False):
-        for placement in Displacing(question, counting, rules, moves_first).placements():
-            better = found is None or (
-                _cost(question, placement, tiers) < _cost(question, found.placement, tiers)
-            )
-            if deadline.over() or not better:
-                continue
+    tiers = _DISTURBANCE
+    for placement in displacements(question, j):
+        better = found is None or (
+            _cost(question, placement, tiers) < _cost(question, found.placement, tiers)
+        )
+        if deadline.over():
+            break
+        if better:
             found = legal_plan(question, j, placement) or found
     return found
 

@@ -18,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
-from kantopt.search.explain.counting import Counting
+from kantopt.search.explain.counting import Counting, countable
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import UNLIMITED, capacity_of
 
@@ -30,6 +30,21 @@ _LOOKS = 12
 """Nodes that are looked at for one that smaller pods could leave."""
 _REGIONS = 3
 """Domains that are tried, those first where least has to leave."""
+
+
+def displacements(question: Instance, j: int) -> Iterator[Placement]:
+    """Yield placements of a job at the cost of its neighbours; nothing of one not to be counted.
+
+    Where somebody must make way those that may move do so at first, then those that may be evicted
+    go. What is yielded need not be legal, and none of it is known to cost the least.
+    """
+    if not countable(question, j):
+        return
+    counting = Counting(question, j)
+    rules = [rule for rule in Rule if question.on(rule)]
+    for moves_first in (True, False):
+        yield from Displacing(question, counting, rules, moves_first).placements()
+
 
 Pod = tuple[int, Spot]
 """A running pod: its pod set and where it is."""

@@ -1,0 +1,162 @@
+"""Ruin and recreate at home: running pods go back to where they were, as far as nothing is lost.
+
+A search that has just found room for somebody has often moved others on its way, for nothing. All
+that moved are lifted at once, so that pods in each other's places go back together; those whose
+place is taken for good keep the one that the plan gives them, or get another. What the judge
+refuses as a whole is tried in halves (delta debugging, Zeller 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kantopt.problem.cluster import Spot
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.insertion.fill import fill
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+
+MOST_TRIES = 200
+"""Most groups of pods to lift: what each makes is judged, and without a clock nothing else ends it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mover:
+    """Pods that are away, and that go home together or not at all."""
+
+    pods: tuple[tuple[int, Spot], ...]
+    """Pod set and spot of each."""
+
+
+def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
+    """Take moves back that no objective needs, until none is left to take or it is late.
+
+    Parameters
+    ----------
+    best
+        The plan; takes what is better.
+    late
+        Whether the time is up.
+    by
+        Name of the technique.
+    """
+    state = State(best.searched, best.placement)
+    scores = Scores(state, Strategy.BEST_FIT, late)
+    size, tries = len(_movers(state)), 0
+    while size:
+        movers, taken = _movers(state), False
+        for at in range(0, len(movers), size):
+            for elsewhere in (True, False):
+                tries += 1
+                if late() or tries > MOST_TRIES:
+                    return
+                mark = state.mark()
+                home = _Homecoming(state, scores).work(movers[at : at + size], elsewhere=elsewhere)
+                taken = home and best.offer(state.placement(), by)
+                if taken:
+                    break
+                state.undo(mark)
+            if taken:
+                break  # who is away is somebody else now
+        size = min(size, len(_movers(state))) if taken else size // 2
+
+
+def _movers(state: State) -> list[_Mover]:
+    """Return what is away, the largest first: it is the hardest to place elsewhere."""
+    instance = state.instance
+    found: list[_Mover] = []
+    whole: dict[int, list[tuple[int, Spot]]] = {}
+    for podset in instance.podsets if instance.nodes else ():
+        s = podset.index
+        if not podset.running or state.spots[s] == podset.current:
+            continue
+        for spot in sorted(state.spots[s]):
+            away = max(0, state.spots[s][spot] - podset.current.get(spot, 0))
+            if podset.job in instance.together:
+                whole.setdefault(podset.job, []).extend([(s, spot)] * away)
+            else:
+                found += [_Mover(((s, spot),))] * away
+    found += [_Mover(tuple(pods)) for pods in whole.values() if pods]
+    return sorted(found, key=lambda mover: (-_asks(state, mover), mover.pods))
+
+
+def _asks(state: State, mover: _Mover) -> int:
+    return sum(int(state.shape[s].demand.sum()) for s, _ in mover.pods)
+
+
+class _Homecoming:
+    """Sends some pods home that are lifted together."""
+
+    def __init__(self, state: State, scores: Scores) -> None:
+        self.state = state
+        self.scores = scores
+
+    def work(self, movers: Sequence[_Mover], *, elsewhere: bool) -> bool:
+        """Send home whom there is room for; say whether anybody is, and all others have a place.
+
+        With ``elsewhere`` those who cannot go home get a place after the others, so that these may
+        take the one that they have.
+        """
+        for mover in movers:
+            self._lift(mover)
+        waiting, stuck, gone = list(movers), list[_Mover](), 0
+        while waiting:
+            stays = [mover for mover in waiting if not self._fits(mover)]
+            waiting = [mover for mover in waiting if mover not in stays]
+            if not elsewhere and not all(map(self._stay, stays)):
+                return False
+            stuck += stays if elsewhere else ()
+            if stays:
+                continue
+            mover = waiting.pop(0)
+            gone += self._go(mover)
+        return gone > 0 and all(self._stay(mover) or self._settle(mover) for mover in stuck)
+
+    def _lift(self, mover: _Mover) -> None:
+        for s, spot in mover.pods:
+            self.state.add(s, spot, -1)
+
+    def _homes(self, s: int) -> Iterator[Spot]:
+        """Spots where a pod is missing that was there."""
+        here = self.state.spots[s]
+        for spot, pods in sorted(self.state.instance.podsets[s].current.items()):
+            if here.get(spot, 0) < pods:
+                yield spot
+
+    def _go(self, mover: _Mover) -> bool:
+        mark = self.state.mark()
+        for s, _ in mover.pods:
+            if not any(self._placed(s, home) for home in self._homes(s)):
+                self.state.undo(mark)
+                return False
+        return True
+
+    def _fits(self, mover: _Mover) -> bool:
+        mark = self.state.mark()
+        fits = self._go(mover)
+        self.state.undo(mark)
+        return fits
+
+    def _stay(self, mover: _Mover) -> bool:
+        """Put pods where the plan had them."""
+        mark = self.state.mark()
+        if all(self._placed(s, spot) for s, spot in mover.pods):
+            return True
+        self.state.undo(mark)
+        return False
+
+    def _settle(self, mover: _Mover) -> bool:
+        """Find a free place for a pod that has none."""
+        [(s, _), *more] = mover.pods
+        return not more and fill(self.scores, s, 1) == 1
+
+    def _placed(self, s: int, spot: Spot) -> bool:
+        """Place one pod on a spot if that has room and its neighbours bear it."""
+        state = self.state
+        if not (state.has_room(s, spot) and state.neighbours.bear(s, spot.node)):
+            return False
+        state.add(s, spot, 1)
+        return True

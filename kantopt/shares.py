@@ -116,8 +116,10 @@ NARROWING = 0.6
 """Most seconds for narrowing a conflict of a large question down."""
 CAPACITY_NOW, CAPACITY_ALL = 0.5, 0.6
 """`capacity`: for what fits as the cluster stands, and of the rest for moves without a limit."""
+CAPACITY_RELOCATION = 0.5
+"""Of each of them, at most: for copies one after the other, which mostly takes moments."""
 CAPACITY_SLOTS, CAPACITY_MOVES = 0.5, 0.25
-"""Of each of them: for free slots of what is scarcest, and at last for fewer moves."""
+"""For free slots of what is scarcest, and at last for fewer moves."""
 WRITING_CERTIFICATE = WRITING_PRICES = WRITING_CAPACITY = 0.3
 WRITING_EXPLANATION = 0.5
 """Seconds kept for writing."""

@@ -41,6 +41,7 @@ def construct(
     first: Collection[int] = (),
     start: Placement | None = None,
     unsettled: bool = False,
+    singly: bool = False,
 ) -> Placement:
     """Place pending jobs one after the other: important ones first, then close ones, then large.
 
@@ -72,6 +73,9 @@ def construct(
     unsettled
         Whether new pods may be placed elsewhere for jobs that would be left out: these find a place
         that others took who have many, but at more harm than another order does.
+    singly
+        Whether running pods are moved out of the way of single pods without devices as well, where
+        no chains follow that would know better.
     """
     order = priority_list(instance, seed=seed, in_order=in_order, largest_first=largest_first)
     order.sort(key=lambda j: j not in first)
@@ -80,7 +84,7 @@ def construct(
     if least_priority is not None:
         order = [j for j in order if instance.jobs[j].priority >= least_priority]
     begin = instance.current if start is None else start
-    how = _How(strategy, preempt, relocate, begin, only_required, unsettled)
+    how = _How(strategy, preempt, relocate, begin, only_required, unsettled, singly)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -99,6 +103,7 @@ class _How:
     start: Placement
     only_required: bool
     unsettled: bool
+    singly: bool
 
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
@@ -140,6 +145,7 @@ class _Run:
         self.deadline = deadline
         self._begin = how.start
         self._only_required, self._unsettled = how.only_required, how.unsettled
+        self._singly = how.singly
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
@@ -305,7 +311,7 @@ class _Run:
         job = self.instance.jobs[j]
         devices = any(self.instance.podsets[s].devices for s in job.podsets)
         alone = not (devices or self.placer.is_gang(j))
-        return self.relocate and (not alone or bool(self.instance.together))
+        return self.relocate and (not alone or self._singly or bool(self.instance.together))
 
     def _key(self, j: int) -> tuple[object, ...] | None:
         """Return what decides whether a job fits; jobs with equal keys fit or fail alike."""

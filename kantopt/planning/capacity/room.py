@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies, Form, unplaced_tier
+from kantopt.planning.capacity.relocated import by_relocation
 from kantopt.planning.capacity.slots import Freed, free_slots
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.news import Tell
@@ -19,6 +20,7 @@ from kantopt.search.construct import construct
 from kantopt.search.engine.known import Bound
 from kantopt.search.order.sequence import sequence
 from kantopt.search.reasons import first_reason
+from kantopt.search.schedule import RELOCATION
 from kantopt.search.strategy import Strategy
 from kantopt.shares import (
     CAPACITY_ALL,
@@ -132,6 +134,8 @@ class Search:
         if not known.bound or deadline.cuts():
             return known
         freed = None
+        if moves != 0:
+            known = self._relocated(known, moves, deadline)
         if moves != 0 and self.copies.pods and not self.copies.gathered:
             share = deadline.share(CAPACITY_SLOTS)
             freed = free_slots(self.copies, moves, self.options, self._begin, share)
@@ -139,7 +143,22 @@ class Search:
             known = known.bounded(freed.most_pods // self.copies.pods)
         form = self._form(known.bound, moves)
         found = self._placed(form, moves, known, freed, deadline)
-        return found if found.jobs > known.jobs else known.bounded(found.bound)
+        return known.bounded(found.bound) if _merit(found) <= _merit(known) else found
+
+    def _relocated(self, known: Found, moves: int | None, deadline: Deadline) -> Found:
+        """Place copies one after the other, pods that are in the way of each moved elsewhere.
+
+        That takes moments, and where free room lies in small pieces it is most of what there is.
+        """
+        form = self._form(known.bound, moves)
+        placed = by_relocation(self.copies, form, moves, deadline)
+        if placed is None:
+            return known
+        instance = self.copies.asked(form, moves)
+        unplaced, moved = measure(instance, placed, (*unplaced_tier(instance), MOVES))
+        jobs = form.copies_at(instance, unplaced)
+        found = Found(jobs, max(jobs, known.bound), moved, moved == 0, form, placed)
+        return found if _merit(found) > _merit(known) else known
 
     def _form(self, most: int, moves: int | None) -> Form:
         """Counted where a copy may lie anywhere or nothing moves, named while they are few.
@@ -177,6 +196,8 @@ class Search:
         searched = run.incumbent.searched
         filled = construct(searched, run.searching, best_fit, start=start)
         run.incumbent.offer(filled, best_fit)
+        if known.jobs and len(known.placement.podsets) == len(instance.podsets):
+            run.incumbent.offer(known.placement, RELOCATION.name)
         found = self._written(form, run, known, freed)
         if not found.proved:
             run.construct()
@@ -255,6 +276,11 @@ def _better(found: Found, fewer: Found) -> Found:
     if (fewer.jobs, -fewer.moves) > (found.jobs, -found.moves):
         return replace(fewer, bound=max(found.bound, fewer.jobs))
     return found
+
+
+def _merit(found: Found) -> tuple[int, int, bool]:
+    """What to compare plans by: the copies, of as many the moves, and what is known of these."""
+    return found.jobs, -found.moves, found.fewest_moves
 
 
 def why_no_more(found: Found, copies: Copies) -> tuple[str, str]:

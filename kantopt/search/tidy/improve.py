@@ -18,6 +18,7 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.search.tidy.drain import Drain
 from kantopt.search.tidy.gains import GAINED, Gains
+from kantopt.search.tidy.slots import Slots
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.shares import DRAIN, FIT, GAIN, VACATE
 from kantopt.verify.metrics import measure
@@ -124,13 +125,21 @@ def _gain(
     deadline: Deadline,
     found: Callable[[Placement], bool],
 ) -> None:
-    """Lower a sum over nodes by single moves."""
+    """Lower a sum over nodes: by moves that make a slot together, then by single ones."""
     if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
         return  # what is free would not be counted
     value = measure(instance, start, (tier,))[0]
-    gains = Gains(State(instance, start), tier, deadline.cuts)
-    gains.run(deadline.cuts, value if tier.target is not None else None)
-    _legal_part(gains.state, 0, list(range(2, gains.state.mark() + 1, 2)), found)
+    state, wanted = State(instance, start), value if tier.target is not None else None
+    if Slots.applies(tier):
+        slots = Slots(state, tier)
+        slots.run(deadline.cuts, wanted)
+        _legal_part(state, 0, slots.marks, found)
+        wanted = wanted and max(0, wanted - len(slots.marks))
+    begin = state.mark()
+    gains = Gains(state, tier, deadline.cuts)
+    gains.run(deadline.cuts, wanted)
+    if state.mark() > begin:
+        _legal_part(state, begin, list(range(begin + 2, state.mark() + 1, 2)), found)
 
 
 def _vacate(

@@ -103,17 +103,31 @@ class _Homecoming:
         for mover in movers:
             self._lift(mover)
         waiting, stuck, gone = list(movers), list[_Mover](), 0
+        fuller: set[int] | None = None  # nodes on which there is less room than at the last look
         while waiting:
-            stays = [mover for mover in waiting if not self._fits(mover)]
-            waiting = [mover for mover in waiting if mover not in stays]
+            if self.scores.cut():
+                return False
+            there = [fuller is not None and fuller.isdisjoint(self._nodes(m)) for m in waiting]
+            fits = [sure or self._fits(m) for m, sure in zip(waiting, there, strict=True)]
+            stays = [mover for mover, may in zip(waiting, fits, strict=True) if not may]
+            waiting = [mover for mover, may in zip(waiting, fits, strict=True) if may]
+            mark = self.state.mark()
             if not elsewhere and not all(map(self._stay, stays)):
                 return False
             stuck += stays if elsewhere else ()
-            if stays:
-                continue
-            mover = waiting.pop(0)
-            gone += self._go(mover)
+            if not stays:
+                mover = waiting.pop(0)
+                if self._go(mover):
+                    gone += 1
+                else:  # neighbours that have come home do not bear it
+                    stuck.append(mover)
+            fuller = {spot.node for _, spot, _ in self.state.journal[mark:]}
         return gone > 0 and all(self._stay(mover) or self._settle(mover) for mover in stuck)
+
+    def _nodes(self, mover: _Mover) -> set[int]:
+        """Nodes where pods were at home."""
+        podsets = self.state.instance.podsets
+        return {spot.node for s, _ in mover.pods for spot in podsets[s].current}
 
     def _lift(self, mover: _Mover) -> None:
         for s, spot in mover.pods:

@@ -19,6 +19,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
 from kantopt.search.explain.counting import Counting, countable
+from kantopt.search.explain.within_quota import within_quota
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import UNLIMITED, capacity_of
 
@@ -43,7 +44,8 @@ def displacements(question: Instance, j: int) -> Iterator[Placement]:
     counting = Counting(question, j)
     rules = [rule for rule in Rule if question.on(rule)]
     for moves_first in (True, False):
-        yield from Displacing(question, counting, rules, moves_first).placements()
+        for placement in Displacing(question, counting, rules, moves_first).placements():
+            yield within_quota(question, j, placement)
 
 
 Pod = tuple[int, Spot]
@@ -260,8 +262,9 @@ class Displacing:
             ask, allowed = self._requests[s], everywhere & self._admits(s)
             fits = allowed & (free >= ask).all(axis=1)
             if fits.any():
-                spare = np.where(fits, free[:, ask > 0].sum(axis=1), UNLIMITED)
-                n = int(spare.argmin())
+                nodes = np.flatnonzero(fits)
+                spare = free[nodes][:, ask > 0]
+                n = int(nodes[np.where(spare < UNLIMITED // 2, spare, 0).sum(axis=1).argmin()])
             elif (found := self._emptied(shift, free, s, allowed)) is not None:
                 n, out = found
                 for other in out:

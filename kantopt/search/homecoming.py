@@ -8,6 +8,7 @@ refuses as a whole is tried in halves (delta debugging, Zeller 1999).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -122,7 +123,23 @@ class _Homecoming:
                 else:  # neighbours that have come home do not bear it
                     stuck.append(mover)
             fuller = {spot.node for _, spot, _ in self.state.journal[mark:]}
-        return gone > 0 and all(self._stay(mover) or self._settle(mover) for mover in stuck)
+        if not (gone and all(self._stay(mover) or self._settle(mover) for mover in stuck)):
+            return False
+        self._spare()
+        return True
+
+    def _spare(self) -> None:
+        """Let victims come back, each job with all of its pods, that find their places free now."""
+        state, instance = self.state, self.state.instance
+        short = (p for p in instance.podsets if p.running and state.placed[p.index] < p.count)
+        for j in sorted({podset.job for podset in short}):
+            missing = [
+                (s, Spot(0))
+                for s in instance.running_of(j)
+                for _ in range(instance.podsets[s].count - state.placed[s])
+            ]
+            if state.admits(j, Counter(s for s, _ in missing).items()):
+                self._go(_Mover(tuple(missing)))
 
     def _nodes(self, mover: _Mover) -> set[int]:
         """Nodes where pods were at home."""

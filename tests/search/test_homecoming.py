@@ -60,6 +60,17 @@ def test_who_has_made_way_leaves_the_place_of_another_for_one_that_is_free() -> 
     assert where(instance, found, "new") == {"a": 1}
 
 
+def test_a_victim_comes_back_to_the_place_of_one_that_goes_home() -> None:
+    """It would fit back then, so that it may not stay away."""
+    nodes = [node(name) for name in "abc"]
+    jobs = [standing("x", "a", priority=5), standing("v", "b", priority=1)]
+    jobs += [job("new", pods(cpu=4), priority=9)]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    assert at_home(instance, placed(instance, new=["c"], x=["b"], v=[])) == placed(
+        instance, new=["c"]
+    )
+
+
 def test_moves_that_an_objective_asks_for_stay_and_the_others_are_taken_back() -> None:
     nodes = [node(name) for name in "abcd"]
     jobs = [standing("x", "a", cpu=2), standing("y", "b", cpu=2), standing("z", "c")]

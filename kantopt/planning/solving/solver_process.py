@@ -137,7 +137,8 @@ class SolverProcess:
         if self._began is not None:
             self.cpu = busy_use(self.pid, (self._done or elapsed()) - self._began)
             self._began = None
-            if not self.ortools_version and self.open:
+            # Where all is proved before the solver is heard of, it was not time that it lacked.
+            if not self.ortools_version and self.open and not self._incumbent.optimal:
                 self.warnings.append(NO_TIME)
         self.close()
 

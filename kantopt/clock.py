@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from kantopt.errors import UsageError
+from kantopt.errors import InterruptedEarlyError, UsageError
 
 if TYPE_CHECKING:
     from kantopt.memory import MemoryLimit
@@ -66,6 +66,26 @@ class Stop:
 
     signal: int | None = None
     memory: MemoryLimit | None = None
+    answerable: bool = False
+    """There is a question with an answer to write, if only to do nothing; a signal asks for it.
+
+    Until then there is nothing to wait for: a signal ends the run at once.
+    """
+    early: int | None = None
+    """A signal that came before that."""
+
+    def begin(self) -> None:
+        """Say that from here on there is an answer to write.
+
+        Raises
+        ------
+        InterruptedEarlyError
+            If a signal came before and the run goes on: compiled code drops what is raised in it
+            now and then.
+        """
+        if self.early is not None:
+            raise InterruptedEarlyError(self.early)
+        self.answerable = True
 
     def wished(self) -> bool:
         """Whether to stop, whatever the time is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 
 
@@ -49,6 +50,15 @@ class LockHeldError(KantoptError):
     """Another run holds the lock; trying again later may do."""
 
     exit_code = 75
+
+
+class InterruptedEarlyError(KantoptError):
+    """A signal came before there was anything to answer with."""
+
+    def __init__(self, number: int) -> None:
+        name = signal.Signals(number).name
+        super().__init__(f"interrupted by {name} before there was an answer: nothing is written")
+        self.exit_code = 128 + number
 
 
 @dataclass(frozen=True, slots=True, order=True)

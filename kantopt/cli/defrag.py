@@ -156,7 +156,9 @@ def defrag(
             options = asdict(settings)
             options |= {"time_limit": time_limit, "deterministic": deterministic}
             plan, result = run.unchanged(question, wanted.model, options), None
-            if plan is None:
+            if plan is not None:
+                stop.begin()
+            else:
                 result = defragment(
                     question,
                     wanted,

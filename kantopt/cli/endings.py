@@ -10,7 +10,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.cli.output import LogForm, complain, emit, log_form_of
-from kantopt.cli.signals import INTERRUPTED, Terminated, quit_code, quit_on_signals
+from kantopt.cli.signals import (
+    INTERRUPTED,
+    Terminated,
+    came_early,
+    quit_code,
+    quit_on_signals,
+)
 from kantopt.cli.spoken import speak
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
@@ -46,7 +52,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
             code = (dispatch or _dispatch)(list(arguments))
             if sys.stdout is not None:
                 sys.stdout.flush()
-        return code
+        return _quit(code, form)  # Typer makes a code of Ctrl-C by itself
     except BrokenPipeError:
         _drop(sys.stdout)
         return PIPE
@@ -59,9 +65,9 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         complain("error", [str(error)], form)
         return error.exit_code
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _quit(INTERRUPTED, form)
     except Terminated as error:
-        return error.exit_code
+        return _quit(error.exit_code, form)
     except OSError as error:
         if error.errno not in _REFUSED:
             return _internal(error, form, verbose=verbose)
@@ -73,7 +79,15 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
     except Exception as error:
         # A compiled module whose loading a signal ends raises an ImportError, and never says why.
         quits = quit_code()
-        return _internal(error, form, verbose=verbose) if quits is None else quits
+        return _internal(error, form, verbose=verbose) if quits is None else _quit(quits, form)
+
+
+def _quit(code: int, form: LogForm) -> int:
+    """Say of a signal that came before there was an answer why there is none."""
+    early = came_early()
+    if early is not None:
+        complain("error", [str(early)], form)
+    return code
 
 
 def _told(problems: list[Problem], *, verbose: bool) -> Iterator[str]:

@@ -176,7 +176,9 @@ def plan(
             options = asdict(settings)
             options |= {"time_limit": time_limit, "deterministic": deterministic}
             answer, result = run.unchanged(question, chosen, options), None
-            if answer is None:
+            if answer is not None:
+                stop.begin()
+            else:
                 result = make_plan(
                     question,
                     chosen,

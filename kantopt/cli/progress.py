@@ -33,8 +33,9 @@ class Progress:
 
     With ``form`` ``json`` every piece of news is a line with a JSON object, for other programs:
     ``time``, ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``.
-    Events without values are ``reading`` (from here on a signal costs nothing but time to search),
-    ``planning`` (all is read), ``search`` (the solver begins) and ``done``.
+    Events without values are ``reading`` (from here on signals are heard), ``planning`` (all is
+    read; once the question is built a signal costs nothing but time to search), ``search`` (the
+    solver begins) and ``done``.
 
     The changing line is drawn from a timer signal, not a thread: the solver's process is forked,
     and a fork beside threads may never wake up.

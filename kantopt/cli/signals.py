@@ -1,4 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first asks for the best plan so far, the second quits."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks for the best plan so far, the second quits.
+
+Before there is any, the first quits.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 from kantopt.clock import Deadline
-from kantopt.errors import MissingInputError
+from kantopt.errors import InterruptedEarlyError, MissingInputError
 from kantopt.schema.inputs import patience
 
 INTERRUPTED = 130
@@ -30,18 +33,23 @@ class Terminated(BaseException):
 def stop_on_signals(deadline: Deadline) -> Iterator[None]:
     """Let the first signal set ``stop.signal`` of a deadline and the second raise.
 
-    While an input does not come the first raises as well, and so does the end of the time: there is
-    nothing that could be written.
+    Before there is an answer that could be written (``Stop.answerable``) the first raises as well.
+    While an input does not come so does the end of the time.
     """
     stop = deadline.stop
 
     def waiting(name: str) -> None:
-        if stop.signal is not None:
-            quit_now(stop.signal, None)
+        asked = stop.early if stop.signal is None else stop.signal
+        if asked is not None:
+            quit_now(asked, None)
         if deadline.over():
             raise MissingInputError(f"{name}: it did not come within the time limit")
 
     def first(number: int, _: FrameType | None) -> None:
+        if not stop.answerable:
+            stop.early = number
+            _early.append(number)
+            quit_now(number, None)
         stop.signal = number
         for each in _NUMBERS:
             if signal.getsignal(each) is not signal.SIG_IGN:
@@ -55,12 +63,22 @@ def stop_on_signals(deadline: Deadline) -> Iterator[None]:
 def quit_on_signals() -> Iterator[None]:
     """Let signals raise, so that temporary files are removed."""
     _quits.clear()
+    _early.clear()
     with _handlers(quit_now):
         yield
 
 
 _quits: list[int] = []
 """Signals that have raised: not all that they are raised in lets through what it did not expect."""
+
+
+_early: list[int] = []
+"""Those of them that came before there was an answer."""
+
+
+def came_early() -> InterruptedEarlyError | None:
+    """Return what to say of a signal that ended a run before there was an answer."""
+    return InterruptedEarlyError(_early[0]) if _early else None
 
 
 def quit_code() -> int | None:

@@ -191,6 +191,7 @@ def simulate(
         from kantopt.simulate.runs import simulate as simulated
 
         asked = read_asked(files, policy, model, how)
+        deadline.stop.begin()
         for folder in filter(None, (tables, pictures)):
             make_folder(folder)  # not after all the work
         if axes is not None:

@@ -147,6 +147,7 @@ def certify(
     if isinstance(later, Between):
         model = without_wishes(model)
     judged = judged_plan(question, model, later)
+    deadline.stop.begin()
     history: History | None = None
     apart: tuple[Standing, ...] = ()
     if isinstance(later, Between | Since):

@@ -94,6 +94,7 @@ def make_plan(
     notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()
+    deadline.stop.begin()
     if run.deadline.over():
         run.warnings.append(not_examined(deadline))
         run.cut = True

@@ -84,6 +84,7 @@ def price_list(
     level, domains = _domains(instance, place)
     tiers = _harm(tiers_of(instance))
     ending = deadline.less(WRITING_PRICES)
+    deadline.stop.begin()
     rows = [_Row(domain, confined(instance, j, domain), tiers) for domain in domains]
     tell("pricing")
     _price(rows, options, ending)

@@ -1,7 +1,8 @@
 """Never nothing: runs that are interrupted at random moments, and what they leave behind.
 
 After each trial the exit code must be the one documented, the plan complete and accepted by the
-judge, stderr without anything but news and warnings, and no temporary file or process left.
+judge, stderr without anything but news and warnings, and no temporary file or process left. A
+signal that comes before there is an answer leaves no plan, and one line that says so.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from kantopt.errors import InterruptedEarlyError
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.answers.plan import Plan
 from scripts.bench.drawn import WAYS, Drawn, draw
@@ -76,7 +78,9 @@ def run_trial(drawn: Drawn) -> Trial:
         strays = [path.name for path in (*temporary.iterdir(), *out.iterdir()) if path != plan]
         document, note = read_plan(plan)
         verified, found = (
-            ("", "") if document is None else verified_by_judge((*documents, model), plan)
+            ("early" if _early(drawn, ended) else "", "")
+            if document is None
+            else verified_by_judge((*documents, model), plan)
         )
     said = () if document is None else document.warnings
     phase = ended.phase
@@ -113,17 +117,20 @@ def _faults(drawn: Drawn, ended: Ended, phase: Phase, plan: Plan | None) -> Iter
     expected = _CODES[drawn.way] if phase != "finished" else 3 if unknown else 0
     # Who comes to the end by himself while the signal is on its way has not been interrupted.
     over = plan is not None and (plan.solver.status == "OPTIMAL" or _late(drawn, ended))
+    # Before the question is built there is nothing that could be planned, and a line says so.
+    early = plan is None and _early(drawn, ended)
     if ended.exit_code != expected and not (over and ended.exit_code == 0):
         yield f"exit code {ended.exit_code} of {expected}"
     if plan is None:
-        yield "no plan"
+        if not early:
+            yield "no plan"
     elif (
         _matters(drawn, ended, phase)
         and plan.solver.status != "OPTIMAL"
         and not any(_SAID[drawn.way] in text for text in plan.warnings)
     ):
         yield f"the plan does not say {_SAID[drawn.way]!r}"
-    for line in ended.complaints:
+    for line in () if early else ended.complaints:
         yield f"stderr: {line}"
     if ended.left:
         yield f"{ended.left} processes left"
@@ -140,6 +147,13 @@ def _matters(drawn: Drawn, ended: Ended, phase: Phase) -> bool:
     of a solver that had nothing to do yet."""
     searched = phase in SEARCHING if drawn.way == "kill" else phase != "finished"
     return searched and not _late(drawn, ended)
+
+
+def _early(drawn: Drawn, ended: Ended) -> bool:
+    """Whether it came before there was an answer, and the run has said so."""
+    if ended.phase not in ("reading", "fast") or drawn.way not in ("SIGINT", "SIGTERM"):
+        return False
+    return ended.complaints == (str(InterruptedEarlyError(signal.Signals[drawn.way])),)
 
 
 def _late(drawn: Drawn, ended: Ended) -> bool:

@@ -291,7 +291,8 @@ def test_a_terminal_that_hangs_up_costs_no_file() -> None:
 
 
 def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make_plan(*_: object, **__: object) -> None:
+    def make_plan(*given: Any, **__: object) -> None:
+        given[3].stop.begin()
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
@@ -300,12 +301,8 @@ def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("kantopt.planning.plan.make_plan", make_plan)
     done = cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json")
     assert (done.code, done.out, done.err) == (130, "", "")
-    assert sorted(path.name for path in Path().iterdir()) == [
-        "huge.yaml",
-        "jobs.yaml",
-        "none.yaml",
-        "snap.yaml",
-    ]
+    names = ["huge.yaml", "jobs.yaml", "none.yaml", "snap.yaml"]
+    assert sorted(path.name for path in Path().iterdir()) == names
 
 
 def test_a_time_limit_that_is_over_at_once_writes_the_null_plan_of_a_large_question(

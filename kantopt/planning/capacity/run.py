@@ -59,6 +59,7 @@ def capacity(
     began = elapsed()
     copies = Copies(question, model, job)
     search = Search(copies, most_copies(copies), options, tell)
+    deadline.stop.begin()
     levels = levels_of(copies)
     spent = elapsed() - began
     now, some, every = search.rooms(levels.most_now, moves, deadline, spent)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.errors import KantoptError
+from kantopt.errors import InterruptedEarlyError, KantoptError
 from kantopt.memory import ENDED
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question
@@ -33,7 +33,14 @@ def explain_apart(
     """Explain a job, in a process that the clock or a signal can end; as :func:`explain`.
 
     What is known when time or memory is up is the answer, with a note that there was no more.
+
+    Raises
+    ------
+    InterruptedEarlyError
+        If a signal comes before anything is known.
     """
+    # Told of here: what the other process has just sent is an answer, though nobody has read it.
+    deadline.stop.begin()
     told: Explanation | None = None
     ending = deadline.less(WRITING_EXPLANATION)
     began = elapsed()
@@ -51,6 +58,8 @@ def explain_apart(
                         failure = _out_of_memory(deadline)
                     break
                 told = item
+            elif deadline.stop.signal is not None and told is None:
+                raise InterruptedEarlyError(deadline.stop.signal)
             elif ending.over() and told is not None:
                 failure = _ended(deadline)
                 used = busy_use(worker.pid, elapsed() - began)

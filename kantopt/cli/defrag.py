@@ -176,12 +176,9 @@ def defrag(
         complain("warning", [] if quiet else pace.vain(plan), log_format)
         with unless_hung_up(stop):
             write_plan(plan, result, question, run, shown, interrupted=stop.signal is not None)
-        beyond = bool(wanted.beyond)
         code = exit_code(plan, result, detailed=detailed_exitcode)
-        if require_goal and (beyond or impossible(plan)):
+        if require_goal and impossible(plan):
             code = 4
-        elif beyond:
-            code = 3
         code = code if stop.signal is None else 128 + stop.signal
         run.finish(plan, question, code)
     return code

@@ -19,6 +19,7 @@ from kantopt.schema.base import SELECTOR
 from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, perhaps, quote
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Objective
+from kantopt.schema.objectives import ClusterObjective
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts
@@ -89,12 +90,22 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
             raise UsageError(f"--goal: found {quote(text)}, expected {expected}")
         goal = _Goal(text, rest if given else None, _nodes(name, text, which), instance, jobs)
         objective = _READERS[name](goal, wishes)
-        if objective in wishes.objectives:
+        if _alike(objective) in map(_alike, wishes.objectives):
             if name in ("fit", "drain"):
                 continue
             raise UsageError(f"--goal: found {quote(text)} twice, expected each goal once")
         wishes.objectives.append(objective)
     return wishes
+
+
+def _alike(objective: Objective) -> dict[str, Any]:
+    """What tells goals apart: of two beyond all that there is no plan can tell which is which."""
+    return {
+        name: value.model_copy(update={"beyond": 0})
+        if isinstance(value, ClusterObjective)
+        else value
+        for name, value in objective
+    }
 
 
 def _nodes(name: str, text: str, which: Sequence[str]) -> dict[str, str]:
@@ -153,17 +164,20 @@ class _Goal:
         return Step(self.instance, self.instance.current, self.instance.current)
 
 
-def _left(goal: _Goal, wishes: Wishes, text: str | None, now: int, most: int, what: str) -> Any:
+def _left(
+    goal: _Goal, wishes: Wishes, text: str | None, now: int, most: int, what: str
+) -> dict[str, int]:
     """Target of a metric that counts what is left of ``most`` where so many are wanted."""
     if text is None:
-        return None
+        return {}
     wanted = goal.number(text, now)
     if wanted > most:
         text = (
             f"goal {goal.text}: {wanted} {what} are more than all that there is; planned for {most}"
         )
         wishes.beyond.append(text)
-    return max(0, most - wanted)
+        return {"target": 0, "beyond": wanted - most}
+    return {"target": most - wanted}
 
 
 def _objective(metric: Metric, **parameters: Any) -> Objective:
@@ -177,7 +191,7 @@ def _empty_nodes(goal: _Goal, wishes: Wishes) -> Objective:
     most = len(counted(goal.instance, tier))
     now = most - MEASURES[metric](tier, goal.step())
     target = _left(goal, wishes, goal.rest, now, most, "empty nodes")
-    return _objective(metric, target=target, **goal.nodes)
+    return _objective(metric, **target, **goal.nodes)
 
 
 def _empty_domain(goal: _Goal, wishes: Wishes) -> Objective:
@@ -189,7 +203,7 @@ def _empty_domain(goal: _Goal, wishes: Wishes) -> Objective:
     most = len(counted_domains(goal.instance, tier))
     now = most - MEASURES[metric](tier, goal.step())
     target = _left(goal, wishes, number or None, now, most, f"empty domains of {level}")
-    return _objective(metric, level=level, target=target, **goal.nodes)
+    return _objective(metric, level=level, **target, **goal.nodes)
 
 
 def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
@@ -215,7 +229,7 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
     if wanted is not None and wanted.endswith("%"):
         wanted = str(_slots_of_rate(goal, wanted, sum(free), tier.size))
     target = _left(goal, wishes, wanted, now, ideal, "slots")
-    return _objective(Metric.FRAGMENT_RATE, **slot, target=target)
+    return _objective(Metric.FRAGMENT_RATE, **slot, **target)
 
 
 def _slots_of_rate(goal: _Goal, text: str, free: int, size: int) -> int:

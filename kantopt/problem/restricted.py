@@ -44,7 +44,7 @@ def restricted(instance: Instance, tier: Tier, parameters: object) -> Tier:
     selector = getattr(parameters, "selector", None) or ""
     tier = replace(tier, selector=selector, scope=selector)
     if isinstance(parameters, ClusterObjective):
-        tier = replace(tier, target=parameters.target)
+        tier = replace(tier, target=parameters.target, beyond=parameters.beyond)
     if isinstance(parameters, StrandedObjective):
         mix = instance.mix
         if parameters.mix:

@@ -46,6 +46,8 @@ class Tier:
     """What nodes offer that count; empty: whatever it is."""
     target: int | None = None
     """A goal: the value of the tier is what the metric has above it; ``None``: no goal."""
+    beyond: int = 0
+    """What the goal asks for beyond all that there is, of which the tier knows nothing."""
     scope: str = ""
     """What the metric is restricted to, in words."""
 

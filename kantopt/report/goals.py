@@ -76,7 +76,7 @@ def _outcome(goal: Goal, tier: Tier, targeted: set[str]) -> tuple[str, Style]:
     number = in_unit(goal.missed_by, goal.unit)
     name = unit_name(goal.unit, number)
     missed = f"missed by {number}" + ("" if name == "other" else f" {name}")
-    if tier.bound and targeted.issuperset(tier.given):
+    if goal.beyond or (tier.bound and targeted.issuperset(tier.given)):
         closest = ", and none comes closer" if tier.status == "OPTIMAL" else ""
         return f"{missed}; provably no plan reaches it{closest}", "bad"
     return f"{missed}; not ruled out", "bad"

@@ -66,6 +66,11 @@ class ClusterObjective(ModelPart):
         default=None,
         description="a goal: this much is good enough, and only what is above it counts",
     )
+    beyond: Count = Field(
+        default=0,
+        description="how much more than all that there is was asked for: by so much the goal is "
+        "missed in any plan",
+    )
 
 
 NodeSelector = Annotated[

@@ -58,10 +58,12 @@ def missed(plan: Plan) -> tuple[Goal, ...]:
 def impossible(plan: Plan) -> tuple[str, ...]:
     """Names of the goals that provably no plan reaches together with the goals before them."""
     targeted = {goal.objective for goal in plan.goals if goal.goal is not None}
+    beyond = {goal.objective for goal in plan.goals if goal.beyond}
     return tuple(
         tier.name
         for tier in plan.objectives
-        if tier.name in targeted and tier.bound and targeted.issuperset(tier.given)
+        if tier.name in beyond
+        or (tier.name in targeted and tier.bound and targeted.issuperset(tier.given))
     )
 
 
@@ -119,7 +121,7 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
     if restricted := ", ".join(filter(None, (tier.selector, _class_named(tier)))):
         text = f"{text} ({restricted})"
     if most is not None:
-        goal = None if goal is None else most[1] - goal
+        goal = None if goal is None else most[1] - goal + tier.beyond
         was, now = most[0] - was, most[1] - now
     return Goal(
         objective=tier.name,
@@ -129,7 +131,8 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
         before=was,
         after=now,
         goal=goal,
-        missed_by=None if goal is None else over,
+        missed_by=None if goal is None else over + tier.beyond,
+        beyond=tier.beyond,
     )
 
 

@@ -171,6 +171,9 @@ class Goal(Part):
         default=None, description="what is wanted; none: as much, or as little, as possible"
     )
     missed_by: Amount | None = Field(default=None, description="what is missing; 0: reached")
+    beyond: Amount = Field(
+        default=0, description="what of it is missing in any plan: more was wanted than there is"
+    )
 
     @property
     def gain(self) -> int:

@@ -154,7 +154,8 @@ class Shown:
         if self.log_form == "text" and self.form != "wide":
             from kantopt.report.brief import notes_in_a_line
 
-            warnings = notes_in_a_line(warnings, notes)
+            terminal = sys.stderr is not None and sys.stderr.isatty()
+            warnings = notes_in_a_line(warnings, notes, cut=terminal)
         complain("warning", warnings, self.log_form)
 
 

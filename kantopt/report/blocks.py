@@ -45,6 +45,8 @@ class Listing:
     title: str
     lines: tuple[str, ...]
     style: Style = ""
+    whole: tuple[str, ...] = ()
+    """What stands there where no terminal sets a limit; none: the same."""
 
 
 Block = Paragraph | Table | Listing
@@ -61,7 +63,16 @@ class Screen:
 def render(blocks: Sequence[Block], screen: Screen) -> str:
     """Write blocks, with an empty line above each title; control characters are escaped."""
     blocks = [_printable(block) for block in blocks]
+    if screen.width is None:
+        blocks = [_in_full(block) for block in blocks]
     return _plain(blocks) if screen.width is None and not screen.colour else _rich(blocks, screen)
+
+
+def _in_full(block: Block) -> Block:
+    """What is cut for a terminal is whole for a file, and for whoever reads a pipe."""
+    if isinstance(block, Listing) and block.whole:
+        return replace(block, lines=block.whole, whole=())
+    return block
 
 
 def _printable(block: Block) -> Block:

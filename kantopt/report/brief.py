@@ -19,6 +19,8 @@ _HEAD = 72
 """Characters of a note that are told; it ends with a whole word, so that names stay whole."""
 _OF_A_JOB = re.compile(r"job \S+: ")
 """How warnings begin of which a large plan has many: one for each job that ends for good."""
+_OPTION = re.compile(r"[(]--[^()]*[)]")
+"""What to give on the command line for a note to be no more; it is not cut."""
 _EXAMPLE = re.compile(r"(?<=: )(\d+) [(].*[)]$")
 """How notes of an import end: how often, and an example, which a head is without."""
 
@@ -45,14 +47,17 @@ def mistyped_blocks(warnings: Sequence[str]) -> Iterator[Block]:
 def warnings_blocks(
     warnings: Sequence[str], notes: Collection[str] = (), *, wide: bool
 ) -> Iterator[Block]:
-    """Lay out warnings: all if wide, else those among ``notes`` (of reading) in one line.
+    """Lay out warnings: on a terminal those among ``notes`` (of reading) in one line, if not wide.
 
     But for those that :func:`mistyped_blocks` lays out.
     """
     warnings = [text for text in warnings if UNOFFERED not in text]
     if warnings:
-        texts = tuple(warnings) if wide else _first_jobs(notes_in_a_line(warnings, notes))
-        yield Listing("WARNINGS", texts, "warn")
+        if wide:
+            yield Listing("WARNINGS", tuple(warnings), "warn")
+            return
+        cut, whole = (_first_jobs(notes_in_a_line(warnings, notes, cut=x)) for x in (True, False))
+        yield Listing("WARNINGS", cut, "warn", whole)
 
 
 def _first_jobs(texts: Sequence[str]) -> tuple[str, ...]:
@@ -69,11 +74,16 @@ def _first_jobs(texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[str, ...]:
-    """Tell what was noted when reading in one line: how much, and how the first of it begins."""
+def notes_in_a_line(
+    warnings: Sequence[str], notes: Collection[str], *, cut: bool
+) -> tuple[str, ...]:
+    """Tell what was noted when reading in one line: all, or cut how the first of it begins."""
     told = [text for text in warnings if text in notes and UNOFFERED not in text]
     if len(told) <= 1:
         return tuple(warnings)
+    if not cut:
+        line = f"{len(told)} notes on what was read: {'; '.join(told)}"
+        return (*(text for text in warnings if text not in told), line)
     heads = [_head(text) for text in told[:_HEADS]]
     more = f"; and {len(told) - _HEADS} more" if len(told) > _HEADS else ""
     line = f"{len(told)} notes on what was read (all with -o wide): {'; '.join(heads)}{more}"
@@ -83,7 +93,12 @@ def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[st
 def _head(note: str) -> str:
     text = _EXAMPLE.sub(r"\1", note)
     end = text.rfind(" ", 1, _HEAD) if len(text) > _HEAD else -1
-    return text if end < 0 else f"{text[:end]} ..."
+    if end < 0:
+        return text
+    for option in _OPTION.finditer(text):
+        if option.start() < end < option.end():
+            end = option.end()  # who has half an option cannot give it
+    return f"{text[:end]} ..." if text[end:].strip() else text
 
 
 def lines_of(block: Block) -> int:

@@ -25,17 +25,16 @@ def solve_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def terminate_when_planning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a run be told to end as soon as it has read its input."""
-    from kantopt.cli.progress import Progress
+    """Let a run be told to end as soon as it has read its input and built the question."""
+    from kantopt.clock import Stop
 
-    reach = Progress.reach
+    begin = Stop.begin
 
-    def interrupted(self: Progress, event: str) -> None:
-        reach(self, event)
-        if event == "planning":
-            os.kill(os.getpid(), signal.SIGTERM)
+    def interrupted(self: Stop) -> None:
+        begin(self)
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Progress, "reach", interrupted)
+    monkeypatch.setattr(Stop, "begin", interrupted)
 
 
 def figures() -> dict[str, float]:

@@ -258,8 +258,10 @@ def test_labels_of_kubernetes_pods_exempt_them_also_when_the_plan_is_judged(cli:
 def test_slots_are_wanted_by_number_more_than_now_or_by_rate(
     cli: Cli, wanted: str, goal: int | None
 ) -> None:
-    """Of 21 free GPUs, 4, 4, 6 and 7 on the nodes, 16 are in 4 slots of 4; 5 would be most, which is
-    fewer than a rate of 0% wants."""
+    """Of 21 free GPUs, 4, 4, 6 and 7 on the nodes, 16 are in 4 slots of 4; 5 would be most.
+
+    A rate of 0% wants more than that.
+    """
     arguments = ("snap.yaml", "--engine", "fast", "-o", "json")
     plan = json.loads(cli("defrag", *arguments, "--goal", f"fragment-rate={GPU}:4{wanted}").out)
     (row,) = plan["goals"]

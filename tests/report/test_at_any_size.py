@@ -28,6 +28,13 @@ def shown(plan: Plan, **options: Any) -> list[str]:
     return render(plan_blocks(plan, **options), Screen()).splitlines()
 
 
+def on_terminal(plan: Plan, **options: Any) -> list[str]:
+    """As a terminal has it on which no line is wrapped."""
+    return [
+        line.rstrip() for line in render(plan_blocks(plan, **options), Screen(1000)).splitlines()
+    ]
+
+
 def job(name: str, priority: int) -> dict[str, Any]:
     namespace, _, short = name.partition("/")
     podset = {"count": 1, "requests": {"cpu": 1, "nvidia.com/gpu": 1}}
@@ -98,7 +105,7 @@ def test_a_plan_of_any_size_fits_a_screen() -> None:
     domains = {f"gpu-{i:04d}": f"r{i // 16}" for i in range(800)}
     size = Size(nodes=800, jobs=2100, running_pods=1000, pending_pods=2200)
     options = {"size": size, "domains": domains, "level": "rack", "notes": plan.warnings}
-    lines = shown(plan, **options)
+    lines = on_terminal(plan, **options)
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= 160
     title = "ACTIONS in 801 waves of up to 400, at most 2 one after the other"
@@ -199,7 +206,7 @@ def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
         "x",
     ]
     plan = plan_of(warnings=[*notes, "the solver was killed"])
-    lines = shown(plan, notes=notes)
+    lines = on_terminal(plan, notes=notes)
     assert "  the solver was killed" in lines
     said = (
         "  4 notes on what was read (all with -o wide): 5 pods stay: 4 of daemons; "
@@ -207,7 +214,25 @@ def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
         f"memory: 64 of {'long-' * 9}name is 64 ...; and 1 more"
     )
     assert said in lines
+    assert f"  4 notes on what was read: {'; '.join(notes)}" in shown(plan, notes=notes)
     assert all(f"  {note}" in shown(plan, notes=notes, wide=True) for note in notes)
+
+
+def test_what_lifts_a_cause_is_not_cut_in_two() -> None:
+    notes = [
+        "jobs that let some pods go only: 1 by their backoffLimit (--disturb backoff-limit) "
+        + "x" * 9
+    ]
+    notes += [
+        "1 pod stays: 1 not moved one by one, as their group or job ends (--disturb group)",
+        "y",
+    ]
+    said = (
+        "  3 notes on what was read (all with -o wide): jobs that let some pods go only: 1 by "
+        "their backoffLimit (--disturb backoff-limit) ...; "
+        "1 pod stays: 1 not moved one by one, as their group or job ends ...; y"
+    )
+    assert said in on_terminal(plan_of(warnings=notes), notes=notes)
 
 
 def test_jobs_that_wait_for_the_same_reason_are_one_row_where_there_are_many() -> None:

@@ -102,7 +102,7 @@ _SENT_BACK = (
 
 def _managed(job: Job) -> bool:
     """Whether Kueue may manage a job: a queue has it, or its pods bear a label."""
-    return bool(job.queue_name) or by_kueue(job)
+    return bool(job.queue_name or job.workload) or by_kueue(job)
 
 
 def workload_of(job: Job | None) -> tuple[str | None, str]:
@@ -113,6 +113,8 @@ def workload_of(job: Job | None) -> tuple[str | None, str]:
     group = labels.get(f"{GROUP}/pod-group-name")
     if group:
         return group, ""
+    if job.workload:
+        return job.workload, ""
     named = any(item.refs for item in job.pod_sets)
     if not _managed(job):
         return None, _UNMANAGED

@@ -298,6 +298,7 @@ class Job(Part):
     namespace: Name = Field(default="default", description="namespace of the job")
     uid: str = Field(default="", description="uid of the object that owns the pods")
     queue_name: str = Field(default="", description="queue whose quota the job uses")
+    workload: str = Field(default="", description="the Workload by which Kueue admits it, if known")
     quota_reserved: bool = Field(default=False, description="its pods use it though they wait")
     priority_class_name: str = Field(default="", description="name of a priority class")
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(

@@ -323,6 +323,23 @@ def test_a_job_is_called_as_a_workload_only_where_that_is_known(known: bool) -> 
     assert workload_of(made) == (("w", "") if known else (None, ANY))
 
 
+@pytest.mark.parametrize("how", ["owner", "annotation"])
+def test_a_plan_knows_the_workload_of_pods_without_labels_of_kueue(how: str) -> None:
+    more: dict[str, Any] = {"annotations": {"kueue.x-k8s.io/workload": "job-train-2c459"}}
+    runs = pod("p", on="a", owner="Job/train", **(more if how == "annotation" else {}))
+    found = read(*queues(), workload("job-train-2c459", "Job/train", ADMITTED), runs)
+    (made,) = found.snapshot.jobs
+    assert (made.workload, workload_of(made)) == ("job-train-2c459", ("job-train-2c459", ""))
+
+
+def test_a_gang_that_somebody_else_names_is_not_called_as_its_workload() -> None:
+    labels = {"kueue.x-k8s.io/podset": "main"}
+    volcano = {"scheduling.k8s.io/group-name": "pg"}
+    runs = pod("p", on="a", owner="Job/train", labels=labels, annotations=volcano)
+    (made,) = read(*queues(), workload("w", "Job/train", ADMITTED), runs).snapshot.jobs
+    assert (made.name, made.workload, workload_of(made)) == ("pg", "", (None, ANY))
+
+
 def test_other_gates_hold_a_pod_that_kueue_has_placed() -> None:
     gates = [{"name": "kueue.x-k8s.io/topology"}, {"name": "example.org/images"}]
     held = pod("p0", owner="Job/train", schedulingGates=gates)

@@ -128,6 +128,7 @@ class JobsReader:
             namespace=first.namespace,
             uid=first.submitted or (first.owner_uid if len(owners) == 1 else ""),
             queue_name=queue,
+            workload=_workload(members),
             quota_reserved=bool(queue) and any(pod.quota_reserved for pod in pods),
             priority=priority,
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
@@ -251,7 +252,7 @@ class JobsReader:
                     name=name,
                     count=fields["count"],
                     min_count=fields["min"],
-                    labels=_common([self._labels(member.pod) for member in members]),
+                    labels=_common([self._labels(member) for member in members]),
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
@@ -270,14 +271,15 @@ class JobsReader:
             )
         return tuple(documents)
 
-    def _labels(self, pod: Pod) -> dict[str, str]:
+    def _labels(self, member: Member) -> dict[str, str]:
         """Labels of a pod, with that of its queue of Kueue's where only its Workload tells that.
 
         That of its part of a Workload says that its job is called as that is. So it goes where the
         Workload is not known, unless a selector looks at it.
         """
+        pod = member.pod
         labels = {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
-        if PODSET in labels and PODSET not in self._selected and not names_workload(pod):
+        if PODSET in labels and PODSET not in self._selected and not _workload([member]):
             labels = {key: value for key, value in labels.items() if key != PODSET}
         return labels
 
@@ -355,6 +357,19 @@ def _causes(pods: Iterable[Pod], causes: Iterable[Cause]) -> tuple[Cause | Fixed
     """Return why pods that run are left where they are: each for itself, or all of their job."""
     found = [{*causes, *pod.homebound} for pod in pods if pod.node]
     return tuple(sorted(set().union(*found)))
+
+
+def _workload(members: Sequence[Member]) -> str:
+    """Name of the Workload by which Kueue admits pods, where they are known to be of it.
+
+    Of pods that are a gang by somebody else's word, or wait for nothing, it is not all.
+    """
+    names = {names_workload(member.pod) for member in members}
+    gangs = {
+        member.gang.name if member.gang and member.gang.dialect is Dialect.KUEUE else ""
+        for member in members
+    }
+    return next(iter(names)) if len(names) == 1 and names == gangs else ""
 
 
 def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:

@@ -113,3 +113,36 @@ def test_a_job_that_may_not_preempt_is_told_to_whatever_its_priority(
     wanted = job("j", pods(gpu=8), priority=priority, preemptionPolicy=policy)
     told = explained(asked([node("n", cpu=9, gpu=8)], [runs, wanted]))
     assert [item.message for item in told.remedies if item.kind == "raise-priority"] == [does]
+
+
+CORDONED = [
+    node("open", cpu=9),
+    *(node(f"shut{i}", cpu=9, gpu=8, unschedulable=True) for i in range(3)),
+    node("bare", cpu=9, unschedulable=True),
+]
+
+
+def _opened(nodes: list[Document], wanted: Document) -> str:
+    told = explained(asked(nodes, [wanted]))
+    [opened] = [remedy for remedy in told.remedies if remedy.kind == "admit-nodes"]
+    return opened.message
+
+
+def test_a_node_that_no_pod_of_the_job_could_use_is_not_uncordoned() -> None:
+    only = {"pool": "x"}
+    gang = pods(count=2, gpu=8, minCount=2)
+    assert _opened(CORDONED, job("j", gang)).count("shut") == 2
+    labelled = [{**each, "labels": only} if each["name"] == "shut1" else each for each in CORDONED]
+    one = job("j", pods(gpu=8, nodeSelector=only))
+    assert _opened(labelled, one) == "uncordon shut1"
+
+
+def test_a_list_of_nodes_to_be_uncordoned_that_may_be_too_long_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There was no time to find the fewest."""
+    monkeypatch.setattr(
+        "kantopt.planning.explain.remedies.wishes._fewest_uncordoned", lambda *_: []
+    )
+    said = "uncordon shut0, shut1 and shut2; perhaps fewer of them do"
+    assert _opened(CORDONED, job("j", pods(count=2, gpu=8, minCount=2))) == said

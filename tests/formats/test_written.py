@@ -44,9 +44,10 @@ MAY_LOSE: dict[ExportName, set[str]] = {
     "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
-    # to be left alone; one of which pods run has been admitted, and the others hold their quota.
+    # to be left alone; one of which pods run has been admitted, and the others hold their quota; it is
+    # told by which Workload, which was not known before there was one.
     "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible", "quotaReserved"}
-    | {"topologyRequest.required", "topologyRequest.preferred"},
+    | {"topologyRequest.required", "topologyRequest.preferred", "workload"},
     # Levels are HyperNodes, whose labels and names are others.
     "volcano": {*ROLES, *ANY_WISH, "nodes.labels", "topology.name", "topology.nodeLabel"}
     | {"queues.cohort", "queues.resources.borrowingLimit"},

@@ -279,7 +279,7 @@ class JobsReader:
         """
         pod = member.pod
         labels = {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
-        if PODSET in labels and PODSET not in self._selected and not _workload([member]):
+        if PODSET in labels and PODSET not in self._selected and not _workload_of(member):
             labels = {key: value for key, value in labels.items() if key != PODSET}
         return labels
 
@@ -359,17 +359,16 @@ def _causes(pods: Iterable[Pod], causes: Iterable[Cause]) -> tuple[Cause | Fixed
     return tuple(sorted(set().union(*found)))
 
 
-def _workload(members: Sequence[Member]) -> str:
-    """Name of the Workload by which Kueue admits pods, where they are known to be of it.
+def _workload_of(member: Member) -> str:
+    """Name of the Workload by which Kueue admits a pod, if nobody else says what gang it is of."""
+    name, ref = names_workload(member.pod), member.gang
+    return name if ref and (ref.dialect, ref.name) == (Dialect.KUEUE, name) else ""
 
-    Of pods that are a gang by somebody else's word, or wait for nothing, it is not all.
-    """
-    names = {names_workload(member.pod) for member in members}
-    gangs = {
-        member.gang.name if member.gang and member.gang.dialect is Dialect.KUEUE else ""
-        for member in members
-    }
-    return next(iter(names)) if len(names) == 1 and names == gangs else ""
+
+def _workload(members: Iterable[Member]) -> str:
+    """Name of the Workload by which Kueue admits a job; without pods the job is called like it."""
+    names = {_workload_of(member) for member in members if member.exists}
+    return names.pop() if len(names) == 1 else ""
 
 
 def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:

@@ -56,6 +56,11 @@ class Trials:
         """Try some changes, with evictions and moves where the model and the rules allow them."""
         return self._try(edits, gently=False)
 
+    def changed(self, *edits: str) -> tuple[Instance, int]:
+        """Return the question with some changes, and the job in it; nothing is tried."""
+        _, asked, j = self._asked(edits)
+        return asked, j
+
     def given(self, placement: Placement, *edits: str) -> Trial:
         """Try some changes that leave all numbers as they are with a placement already known."""
         question, asked, j = self._asked(edits)

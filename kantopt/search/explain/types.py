@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints
-from kantopt.search.state import State
+from kantopt.search.state import State, rooms
 
 _MOST = 3
 """Kinds that are worth a try."""
@@ -49,3 +49,12 @@ def node_types(
     total = int(room.sum()) if not levels else int(nearby.max(initial=0))
     chosen = sorted(best.values(), key=lambda n: (-int(holds[n]), n))[:_MOST]
     return tuple((n, max(1, -(-(pods - total) // int(holds[n])))) for n in chosen)
+
+
+def of_use(question: Instance, podsets: Iterable[int]) -> frozenset[int]:
+    """Nodes that admit a pod of some pod sets and hold it where nobody else is."""
+    empty, found = State(question, question.bare), set[int]()
+    for s in podsets:
+        nodes = np.flatnonzero(empty.allowed(s))
+        found.update(nodes[rooms(empty, empty.shape[s], 1, nodes) > 0].tolist())
+    return frozenset(found)

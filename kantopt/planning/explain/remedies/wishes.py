@@ -8,12 +8,14 @@ from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.words import listed
+from kantopt.problem.derived.focus import wanted_pods
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import HOSTNAME
 from kantopt.search.explain.counting import Counting, countable
+from kantopt.search.explain.types import of_use
 from kantopt.search.state import State
 
 _MOST_NODES = 64
@@ -57,10 +59,12 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
             continue
         names = [w.asked.nodes[n].name for n in reason.nodes]
         if "unschedulable" in reason.text:
-            if len(names) > _MOST_NODES:
+            names = _of_use(w, names)
+            if not 0 < len(names) <= _MOST_NODES:
                 continue
-            edits = tuple(f"uncordon={quoted(name)}" for name in names)
+            edits = tuple(map(_uncordon, names))
             text = f"uncordon {listed(names)}"
+            text += "; perhaps fewer of them do" if len(names) > 1 else ""
         elif "taint" in reason.text:
             keys = {taint.key for n in reason.nodes for taint in w.asked.nodes[n].taints}
             edits = tuple(
@@ -83,6 +87,17 @@ def _selected(w: Workshop) -> str:
     document = w.question.documents(w.asked)[w.j]
     pairs = {f"{k}={v}" for podset in document.pod_sets for k, v in podset.node_selector.items()}
     return f" ({listed(sorted(pairs))})" if pairs else ""
+
+
+def _uncordon(name: str) -> str:
+    return f"uncordon={quoted(name)}"
+
+
+def _of_use(w: Workshop, names: list[str]) -> list[str]:
+    """Leave out nodes that no pod of the job could ever use, were they open and empty."""
+    opened, j = w.trials.changed(*map(_uncordon, names))
+    useful = {opened.nodes[n].name for n in of_use(opened, wanted_pods(opened, j))}
+    return [name for name in names if name in useful]
 
 
 def _fewest_uncordoned(w: Workshop, edits: tuple[str, ...], names: list[str]) -> list[Ranked]:

@@ -38,8 +38,8 @@ def first_reason(instance: Instance, placement: Placement, j: int) -> tuple[str,
     """Return the rule that first stands in the way of a pending job, and a sentence about it.
 
     Looked at are, in this order: which nodes admit the pods, whether the hardware could hold them
-    if nothing else ran, quota, topology and slices, anti-affinity and spread, and last the room
-    that there is now.
+    if nothing else ran, together and then in one domain, quota, topology and slices, anti-affinity
+    and spread, and last the room that there is now.
     """
     return _reasons(_Key(instance, placement)).of(j)
 
@@ -109,6 +109,7 @@ class Reasons:
         for look in (
             self._eligibility,
             self._hardware,
+            self._domains_hardware,
             self._quota,
             self._topology,
             self._neighbours,
@@ -227,6 +228,26 @@ class Reasons:
                     )
         return None
 
+    def _domains_hardware(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        """Whether no required domain could ever hold the pods: no quota would help them."""
+        role = self.instance.podsets[s].role
+        for need in self.instance.needs_of.get(j, ()):
+            level = need.required
+            if role not in need.roles or level is None or not self.instance.on(Rule.TOPOLOGY):
+                continue
+            if domains_used(self.instance, need, level, self.now.spots):
+                continue  # held to where they are, which is the reason to name
+            hardware = self._by_domain(self.empty, level, s, pods)
+            most = int(hardware.max(initial=0))
+            if len(hardware) and most < pods:
+                name = self.instance.topology.levels[level]
+                best = self.instance.topology.domains[level][int(hardware.argmax())]
+                return Rule.TOPOLOGY, (
+                    f"{self._never}: the largest {name}, {best}, holds {most} of "
+                    f"{_pods(pods)} when empty{_short(pods, most)}"
+                )
+        return None
+
     def _by_domain(self, state: State, level: int, s: int, pods: int) -> Ints:
         return self.domains.totals(level, room_for(state, s, pods))
 
@@ -235,7 +256,6 @@ class Reasons:
         name = self.instance.topology.levels[level]
         used = domains_used(self.instance, need, level, self.now.spots)
         room = self._by_domain(self.now, level, s, pods)
-        hardware = self._by_domain(self.empty, level, s, pods)
         if used:
             held = sorted(d for d in used if d is not None)
             room = np.where(np.isin(np.arange(len(room)), held), room, 0)
@@ -253,13 +273,6 @@ class Reasons:
             return f"no node is in any {name}; short of {_pods(pods)}"
         if int(room.max()) >= pods:
             return None
-        if int(hardware.max()) < pods:
-            best = self.instance.topology.domains[level][int(hardware.argmax())]
-            most = int(hardware.max())
-            return (
-                f"{self._never}: the largest {name}, {best}, holds {most} of "
-                f"{_pods(pods)} when empty{_short(pods, most)}"
-            )
         if int(room_for(self.now, s, pods).sum()) < pods:
             return None
         best = self.instance.topology.domains[level][int(room.argmax())]

@@ -44,8 +44,8 @@ MAY_LOSE: dict[ExportName, set[str]] = {
     "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
-    # to be left alone; one of which pods run has been admitted, and the others hold their quota; it is
-    # told by which Workload, which was not known before there was one.
+    # to be left alone; one of which pods run has been admitted, and the others hold their quota. It
+    # is called by its Workload, which nobody knew before there was one.
     "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible", "quotaReserved"}
     | {"topologyRequest.required", "topologyRequest.preferred", "workload"},
     # Levels are HyperNodes, whose labels and names are others.

@@ -158,6 +158,17 @@ def test_no_single_domain_has_the_room() -> None:
     )
 
 
+def test_what_no_domain_could_ever_hold_waits_for_no_quota() -> None:
+    nodes = [node(f"n{i}", cpu=2, rack=f"b/{i // 2}") for i in range(4)]
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 1}]}]
+    waits = job("j", pods(count=6, topologyRequest={"required": "rack"}), queueName="q")
+    assert why(question(nodes, [waits], queues=queues)) == (
+        "topology",
+        "never on this hardware: the largest rack, b/0, holds 4 of 6 pods when empty; "
+        "short of 2 pods",
+    )
+
+
 def test_neighbours_that_keep_a_pod_away() -> None:
     apart = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "r"}}}]
     jobs = [job("r", pods(on=["a"])), job("j", pods(podAntiAffinity=apart))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.written_goals import drained, read_goals
+from kantopt.problem.chosen import has_label
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Metric, Model, Objective
@@ -51,10 +53,11 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The model to plan by, and what was asked for beyond all that there is."""
+    """The model to plan by."""
 
     model: Model
-    beyond: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """What was asked for beyond all that there is, or of what there is nothing."""
 
 
 def asked(question: Question, wish: Wish) -> Asked:
@@ -84,8 +87,9 @@ def asked(question: Question, wish: Wish) -> Asked:
     if wish.min_benefit is not None:
         update["min_benefit"] = wish.min_benefit
     model = model.model_copy(update=update)
+    doubts = tuple(_nobodys(question, model.exempt))
     if not wish.goals:
-        return Asked(model)
+        return Asked(model, doubts)
     nodes = drained(wish.goals, [node.name for node in question.snapshot.nodes])
     model = model.model_copy(update={"drain": tuple(dict.fromkeys((*model.drain, *nodes)))})
     wishes = read_goals(wish.goals, question.instance(model), question.jobs)
@@ -95,7 +99,15 @@ def asked(question: Question, wish: Wish) -> Asked:
     update = {"objectives": objectives, "required": ()}
     if wishes.fit:
         update["pending"] = wishes.fit
-    return Asked(model.model_copy(update=update), tuple(wishes.beyond))
+    return Asked(model.model_copy(update=update), (*wishes.beyond, *doubts))
+
+
+def _nobodys(question: Question, selectors: Iterable[str]) -> Iterator[str]:
+    """Yield the labels that are to exempt pods and that no pod has."""
+    labels = [podset.labels for job in question.jobs for podset in job.pod_sets]
+    for selector in selectors:
+        if not any(has_label(each, selector) for each in labels):
+            yield f"exempt {selector}: no pod has this label, so it keeps nobody"
 
 
 def defragment(
@@ -129,11 +141,11 @@ def defragment(
     BadDataError
         If the documents contradict each other.
     """
-    model, beyond = wanted.model, wanted.beyond
+    model, doubts = wanted.model, wanted.doubts
     least = parse_quantity(model.min_benefit or 0)
     if not least:
         result = make_plan(question, model, options, deadline, tell, solver, last, again=again)
-        return _told(result, beyond)
+        return _told(result, doubts)
     # Of the questions that follow one was answered last: not this one, perhaps.
     result = make_plan(question, model, options, _half(deadline), tell, solver, last)
     first, gained = result, benefit(result.plan)
@@ -151,7 +163,7 @@ def defragment(
             f"{_decimal(least)} per pod that is asked for: fewer are moved"
         )
         result = _told(result, (text,))
-    return _told(result, beyond)
+    return _told(result, doubts)
 
 
 def _half(deadline: Deadline) -> Deadline:

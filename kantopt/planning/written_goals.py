@@ -20,7 +20,7 @@ from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, perhaps, q
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Objective
 from kantopt.schema.objectives import ClusterObjective
-from kantopt.schema.quantity import parse_quantity, to_base
+from kantopt.schema.quantity import from_base, parse_quantity, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts
 from kantopt.verify.step import Step
@@ -224,12 +224,27 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
         **goal.nodes,
     }
     tier = goal.tier(_objective(Metric.FRAGMENT_RATE, **slot))
+    largest = _largest(goal.instance, tier)
+    if 0 < largest < tier.size:
+        what = f"{device_class} has" if device_class else "node has"
+        most = f"at most {from_base(resource, largest)}, as much as any {what}"
+        raise goal.unknown(f"a slot of {size} {resource}", most)
     free = free_amounts(tier, goal.step())
     ideal, now = sum(free) // tier.size, sum(amount // tier.size for amount in free)
     if wanted is not None and wanted.endswith("%"):
         wanted = str(_slots_of_rate(goal, wanted, sum(free), tier.size))
     target = _left(goal, wishes, wanted, now, ideal, "slots")
     return _objective(Metric.FRAGMENT_RATE, **slot, **target)
+
+
+def _largest(instance: Instance, tier: Tier) -> int:
+    """Most of a slot's resource on any node, or any device of its class, open or not."""
+    r, name = tier.resource, tier.device_class
+    assert r is not None, "a slot has a resource"
+    if name is None:
+        return max((node.capacity[r] or 0 for node in instance.nodes), default=0)
+    devices = (node.devices[d] for node in instance.nodes for d in node.devices_of(name))
+    return max((device.capacity[r] for device in devices), default=0)
 
 
 def _slots_of_rate(goal: _Goal, text: str, free: int, size: int) -> int:

@@ -127,6 +127,14 @@ def test_what_is_exempt_stays(cli: Cli) -> None:
     assert {move["job"] for move in plan["moves"]} == {"red/one", "red/two"}
 
 
+def test_a_label_that_no_pod_has_exempts_nobody_and_is_named(cli: Cli) -> None:
+    arguments = ("snap.yaml", "--goal", "empty-nodes=2")
+    said = "exempt keep=never: no pod has this label, so it keeps nobody"
+    assert said in cli("defrag", *arguments, "--exempt", "keep=never").out
+    assert said in cli("defrag", "snap.yaml", "--exempt", "keep=never").out
+    assert "no pod has" not in cli("defrag", *arguments, "--exempt", "keep=yes").out
+
+
 def test_limits_hold_per_namespace(cli: Cli) -> None:
     arguments = ("snap.yaml", "--goal", "empty-nodes", "--limit", "movesPerNamespace=1")
     plan = plan_of(cli, *arguments)
@@ -276,6 +284,10 @@ def test_slots_are_wanted_by_number_more_than_now_or_by_rate(
         ("empty-domain=row:1", 'found "row", expected rack'),
         ("fragment-rate=cpus:1", 'found "cpus", expected cpu or'),
         ("empty-nodes=1,selector=rak=a", 'found "rak", expected a label that nodes have'),
+        (
+            f"fragment-rate={GPU}:16",
+            f"found a slot of 16 {GPU}, expected at most 8, as much as any",
+        ),
         ("fit=nobody", 'found "nobody", expected the name of a pending job'),
         ("fit=one", 'found "one", which runs already'),
     ],

@@ -275,3 +275,13 @@ def test_an_ephemeral_claim_of_another_pod_is_mounted_nowhere() -> None:
     claim = _claim("p-v", volume="pv", metadata={"ownerReferences": [{"uid": "other"}]})
 
     assert _open(pod("p", volumes=[{"name": "v", "ephemeral": {}}]), claim, _volume("pv")) == []
+
+
+def test_a_claim_that_names_a_volume_and_is_not_bound_to_it_is_named() -> None:
+    claim = _claim(volume="pv")
+    del claim["metadata"]["annotations"]
+    notes = read(*_nodes(), claim, _volume("pv"), _user("p", on="a")).notes
+    said = "claims that name a volume and are not bound to it yet (pv.kubernetes.io/bind-completed)"
+    assert [note for note in notes if note.startswith(said)] == [
+        f"{said}: no node takes their pods: 1 (default/data)"
+    ]

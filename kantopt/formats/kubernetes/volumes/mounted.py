@@ -50,6 +50,7 @@ class Volumes:
     """
 
     def __init__(self, objects: Objects, nodes: Sequence[Node], notes: Notes) -> None:
+        self._notes = notes
         self._claims = objects.by_name("", "PersistentVolumeClaim")
         self._volumes = objects.named("", "PersistentVolume")
         self._classes = objects.named("storage.k8s.io", "StorageClass")
@@ -131,6 +132,13 @@ class Volumes:
         if name and _BOUND in annotations:
             return self._of_volume(name, zones=zones)
         chosen = class_of(claim)
+        if name and _BOUND not in annotations:
+            text = (
+                f"claims that name a volume and are not bound to it yet ({_BOUND}): no node takes"
+            )
+            self._notes.add(
+                f"{text} their pods", f"{metadata.text('namespace')}/{metadata.text('name')}"
+            )
         if name or not chosen:
             return [NOWHERE]
         found = self._classes.get(chosen)

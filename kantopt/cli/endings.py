@@ -52,7 +52,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
             code = (dispatch or _dispatch)(list(arguments))
             if sys.stdout is not None:
                 sys.stdout.flush()
-        return _quit(code, form)  # Typer makes a code of Ctrl-C by itself
+        return code
     except BrokenPipeError:
         _drop(sys.stdout)
         return PIPE

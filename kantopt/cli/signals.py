@@ -22,7 +22,10 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(BaseException):
-    """SIGTERM or SIGHUP, as KeyboardInterrupt is SIGINT: ends everything, and cleans up."""
+    """SIGTERM or SIGHUP, as KeyboardInterrupt is SIGINT: ends everything, and cleans up.
+
+    So does a SIGINT that comes before there is an answer.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -49,7 +52,10 @@ def stop_on_signals(deadline: Deadline) -> Iterator[None]:
         if not stop.answerable:
             stop.early = number
             _early.append(number)
-            quit_now(number, None)
+            _quits.append(number)
+            # Not KeyboardInterrupt: Python, having met one in code that it makes as it loads
+            # modules, ends itself by the signal in place of an exit code.
+            raise Terminated(number)
         stop.signal = number
         for each in _NUMBERS:
             if signal.getsignal(each) is not signal.SIG_IGN:

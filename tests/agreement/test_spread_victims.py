@@ -35,11 +35,11 @@ def spread_question(seed: int) -> Instance:
         {
             "name": f"n{i}",
             "labels": {"zone": f"z{i % zones}"},
-            "allocatable": {"cpu": rng.choice([1, 2, 3]), "pods": 9},
+            "allocatable": {"cpu": rng.choice([1, 2, 3, 4]), "pods": 9},
         }
         for i in range(zones + rng.randrange(2))
     ]
-    if rng.random() < 0.6:
+    if rng.random() < 0.8:
         nodes[-1]["taints"] = [{"key": "closed", "effect": "NoSchedule"}]
     left = [node["allocatable"]["cpu"] for node in nodes]
     running, waiting = list[dict[str, Any]](), list[dict[str, Any]]()
@@ -50,7 +50,7 @@ def spread_question(seed: int) -> Instance:
             left[n] -= 1
             running.append(_job(rng, f"r{i}", rng.choice([0, 1, 5]), nodes[n]["name"]))
     for i in range(rng.randint(1, 2)):
-        job = _job(rng, f"w{i}", rng.choice([1, 5, 9]))
+        job = _job(rng, f"w{i}", rng.choice([1, 9, 9]))
         if rng.random() < 0.3:
             job["preemptionPolicy"] = "Never"
         waiting.append(job)
@@ -60,9 +60,9 @@ def spread_question(seed: int) -> Instance:
 
 def _job(rng: random.Random, name: str, priority: int, on: str = "") -> dict[str, Any]:
     role: dict[str, Any] = {"name": "w", "count": 1, "requests": {"cpu": 1}}
-    if rng.random() < 0.85:
+    if rng.random() < 0.9:
         role["labels"] = {"app": "web"}
-    if rng.random() < (0.3 if on else 0.85):
+    if rng.random() < (0.3 if on else 0.95):
         role["topologySpreadConstraints"] = [EVEN]
     if on:
         role["assignments"] = [{"node": on, "count": 1}]
@@ -144,4 +144,4 @@ def test_brute_force_searches_and_bounds_agree_where_spread_is_why_pods_are_evic
             for i, least in enumerate(bounds(instance, tiers, values)):
                 assert not same or least <= expected[i], f"seed {seed}: {tiers[i].name}"
                 same = same and values[i] == expected[i]
-    assert for_spread >= len(SEEDS) / 40
+    assert for_spread >= len(SEEDS) / 20

@@ -30,6 +30,7 @@ EXCUSED = {
     "ClusterSnapshot.victims": _EVICTS,
     "Victims.job": _EVICTS,
     "Victims.queues": _EVICTS,
+    "Job.workload": _CARRIED_OUT,
     "PodSet.stays": "words on why its pods are not movable, for whoever asks",
     # Room of Koordinator's is a pinned job; whose it is was seen to when it was read.
     "Job.reservation": _WRITTEN_BACK,
@@ -54,6 +55,7 @@ EXCUSED = {
     "AmountObjective.selector": _OTHER_QUESTION,
     "AmountObjective.target": _OTHER_QUESTION,
     "BalanceObjective.selector": _OTHER_QUESTION,
+    "ClusterObjective.beyond": "words on what was asked for: no tier looks at it",
     "ClassObjective.offers": _OTHER_QUESTION,
     "DisplacedObjective.by": _OTHER_QUESTION,
     "DisplacedObjective.unit": _OTHER_QUESTION,

@@ -20,6 +20,7 @@ from tests.planning.test_capacity import HALF_FREE, job, node, numbers, running
 from tests.questions import question
 
 MODEL = load_model("mixed")
+FOREVER = Deadline(None)
 GANG = question(
     [node("a"), node("b"), node("c"), node("d"), node("e")],
     [running(name, on, 4) for name, on in zip("wxyz", "abcd", strict=True)],
@@ -45,7 +46,7 @@ def test_capacity_has_what_a_few_moves_allow_though_no_search_finds_anything(
 def test_no_more_pods_are_moved_than_may_be(limit: int | None) -> None:
     copies = Copies(HALF_FREE, MODEL, job_of(HALF_FREE, None, MODEL))
     form = copies.counted(3)
-    placement = by_relocation(copies, form, limit, Deadline(None))
+    placement = by_relocation(copies, form, limit, FOREVER, FOREVER.cuts)
     most = 2 if limit is None else limit
     assert (placement is None) is (most == 0)
     if placement is not None:
@@ -58,7 +59,7 @@ def test_no_more_pods_are_moved_than_may_be(limit: int | None) -> None:
 def test_copies_that_are_jobs_of_their_own_are_placed_as_such() -> None:
     copies = Copies(GANG, MODEL, job_of(GANG, None, MODEL))
     form = copies.named(2)
-    placement = by_relocation(copies, form, None, Deadline(None))
+    placement = by_relocation(copies, form, None, FOREVER, FOREVER.cuts)
     assert placement is not None
     instance = copies.asked(form, None)
     assert check(instance, placement) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import Copies, Form, unplaced_tier
@@ -11,7 +12,6 @@ from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
-from kantopt.shares import CAPACITY_RELOCATION
 from kantopt.verify.metrics import measure
 
 _MOST = 200
@@ -19,23 +19,23 @@ _MOST = 200
 
 
 def by_relocation(
-    copies: Copies, form: Form, moves: int | None, deadline: Deadline
+    copies: Copies, form: Form, moves: int | None, soon: Deadline, late: Callable[[], bool]
 ) -> Placement | None:
     """Return a placement of copies, in the form asked for, whose moves have an order.
 
-    Where those of all have none, of as many of the first ones as have one.
+    Where those of all have none, of as many of the first ones as have one. ``soon`` is when to
+    place no more of them, ``late`` whether there is no time for anything.
     """
     named = form if not form.pods else copies.named(min(form.number, _MOST))
     number = named.number
-    while number and not deadline.cuts():
+    while number and not late():
         # Copies that count as jobs may be asked for as many as they are: one was built before.
         asked = named if number == named.number else copies.named(number)
         instance = copies.asked(asked, moves)
-        soon = deadline.share(CAPACITY_RELOCATION)
         placement = construct(
             instance, soon, Strategy.BEST_FIT, relocate=True, singly=True, preempt=False
         )
-        if sequence(instance, placement, deadline.cuts) is not None:
+        if sequence(instance, placement, late) is not None:
             unplaced = measure(instance, placement, unplaced_tier(instance))[0]
             if not asked.copies_at(instance, unplaced):
                 return None

@@ -26,6 +26,7 @@ from kantopt.shares import (
     CAPACITY_ALL,
     CAPACITY_MOVES,
     CAPACITY_NOW,
+    CAPACITY_RELOCATION,
     CAPACITY_SLOTS,
     LEAST,
     WRITING_CAPACITY,
@@ -151,7 +152,8 @@ class Search:
         That takes moments, and where free room lies in small pieces it is most of what there is.
         """
         form = self._form(known.bound, moves)
-        placed = by_relocation(self.copies, form, moves, deadline)
+        soon = deadline.share(CAPACITY_RELOCATION)
+        placed = by_relocation(self.copies, form, moves, soon, deadline.cuts)
         if placed is None:
             return known
         instance = self.copies.asked(form, moves)

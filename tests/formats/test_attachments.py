@@ -218,6 +218,18 @@ def test_pods_of_a_volume_do_not_come_to_a_node_that_cannot_attach_it() -> None:
     assert sorted(_bound(*dump).values()) == ["a"]
 
 
+def test_a_pod_that_is_being_deleted_keeps_nobody_on_its_node() -> None:
+    """Another of its volume may start elsewhere, where it counts."""
+    going = _user("old", "one", on="a")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    full = [*_volume("two"), _user("r", "two", on="b", priority=10)]
+    nodes = [node(n, {"kubernetes.io/hostname": n}) for n in "ab"]
+    dump = [*nodes, _csi("a", 1), _csi("b", 1), *full, *_volume("one"), going, _user("new", "one")]
+    assert _bound(*dump) == {"default/new": "a"}
+    nodes[0]["spec"]["unschedulable"] = True
+    assert _bound(*dump) == {}
+
+
 def test_volumes_of_few_pods_do_not_take_all_the_room_and_count_for_each_pod() -> None:
     names = ["s0", "s1", "s2"]
     users = [_user(f"{name}-{i}", name) for name in names for i in range(2)]

@@ -68,17 +68,21 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     volumes = _Drivers(objects)
     users: dict[_Volume, Counter[str]] = {}
     found: dict[Key, set[_Volume]] = {}
+    held: set[_Volume] = set()  # by pods that run on
     for pod in objects.pods():
         found[pod.key] = {item for item in volumes.of(pod) if item[0] in limited}
         for item in found[pod.key]:
             users.setdefault(item, Counter())[pod.at("spec").text("nodeName")] += 1
+            if pod.at("spec").text("nodeName") and "deletionTimestamp" not in pod.at("metadata"):
+                held.add(item)
     for node, volume in {*volumes.attached(objects)}:
         comes_along = volume in users and not any(users[volume].keys() - {""})
         if (volume[0], node) in room and not (comes_along or node in users.get(volume, {})):
             room[volume[0], node] -= 1
     totals = Counter(driver for own in found.values() for driver, _ in own)
     scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
-    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, volumes.one_node)
+    tied = volumes.one_node & held
+    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, tied)
     asks = {
         key: Counter(d for d, _ in own - kept.keys() if d in scarce) for key, own in found.items()
     }
@@ -108,7 +112,7 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
 def _keep_room(
     users: Mapping[_Volume, Counter[str]],
     room: dict[tuple[str, str], int],
-    one_node: Collection[_Volume],
+    tied: Collection[_Volume],
 ) -> dict[_Volume, list[str]]:
     """Keep room for volumes of several pods where these may be, and take it away from others.
 
@@ -118,8 +122,8 @@ def _keep_room(
         How many pods use each volume, by node.
     room
         Volumes that can be attached at a time, by driver and node.
-    one_node
-        Those whose pods are kept to the nodes where some of them run, if any do.
+    tied
+        Those whose pods are kept to the nodes where some of them run.
 
     Returns
     -------
@@ -137,15 +141,14 @@ def _keep_room(
     for volume in sorted(shared, key=lambda v: (-users[v].total(), v)):
         driver, of = volume[0], users[volume]
         here = {node for node, pods in of.items() if node and pods}
-        tied = volume in one_node and bool(here)
-        reach = [at for at in room if at[0] == driver and (at[1] in here or not tied)]
+        bound = volume in tied
+        reach = [at for at in room if at[0] == driver and (at[1] in here or not bound)]
         closed = [at for at in reach if at[1] not in here and used[at] >= room[at]]
-        if not tied and (
-            2 * len(closed) > len(reach) or more[driver] >= max(1, least[driver] // 2)
-        ):
+        most = max(1, least[driver] // 2)
+        if not bound and (more[driver] >= most or 2 * len(closed) > len(reach)):
             continue
         kept[volume] = [node for _, node in closed]
-        more[driver] += not tied
+        more[driver] += not bound
         for at in {*reach}.difference(closed):
             room[at] -= 1
             used[at] -= of[at[1]]

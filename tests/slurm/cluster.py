@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -274,11 +275,13 @@ def _device(path: Path, minor: int) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Ports below those that outgoing connections are given: daemons have yet to bind them."""
+    found: list[int] = []
+    candidates = random.SystemRandom().sample(range(10_000, 32_768), 20 * count)
+    for port in candidates:
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise AssertionError(f"only {len(found)} of {count} ports are free among {candidates}")

@@ -125,9 +125,31 @@ def test_a_pod_that_runs_stays_when_the_other_leaves() -> None:
     assert standing(question(NODES, jobs[1:]), Rule.AFFINITY) == []
 
 
-def test_a_pod_that_moves_is_near_neither_itself_nor_the_first() -> None:
-    instance = question(NODES, [job("j", pods(on=["a1"], **near("j")))])
-    assert broken(instance, Rule.AFFINITY, j=["b1"]) == why("b")
+def test_a_pod_that_moves_is_not_near_itself_but_may_be_the_first_of_its_like() -> None:
+    alone = question(NODES, [job("j", pods(on=["a1"], **near("j")))])
+    assert allowed(alone, j=["b1"])
+    two = question(NODES, [job("j", pods(count=2, on=["a1", "a2"], **near("j")))])
+    assert broken(two, Rule.AFFINITY, j=["a1", "b1"]) == why("b")
+    assert allowed(two, j=["b1", "b2"])
+    assert allowed(two, j=["a2", "a1"])
+    assert broken(two, Rule.AFFINITY, j=["a1", "b2"]) == why("b")
+    assert allowed(two, j=["b1"])
+
+
+def test_one_that_moves_as_the_first_is_company_for_those_that_come() -> None:
+    like = {"labels": {"team": "x"}}
+    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"team": "x"}}}
+    jobs = [
+        job(name, pods(podAffinity=[term], **like, **on))
+        for name, on in (
+            ("j", {"on": ["a1"]}),
+            ("k", {}),
+        )
+    ]
+    instance = question(NODES, jobs)
+    assert allowed(instance, j=["b1"], k=["b2"])
+    assert len(broken(instance, Rule.AFFINITY, j=["b1"], k=["a1"])) == 2
+    assert allowed(instance, j=[], k=["b1"])
 
 
 def test_pods_of_another_namespace_count_only_if_it_is_named() -> None:
@@ -189,6 +211,42 @@ def test_the_first_comes_when_all_others_of_its_like_are_gone() -> None:
     late = [f"affinity: wave 0: {why('b')[0]}"]
     assert said(instance, in_a_row([evict, found])) == late
     assert said(instance, in_a_row([found], [evict])) == late
+
+
+def test_one_that_moves_is_the_first_when_all_others_of_its_like_are_gone() -> None:
+    like = {"labels": {"team": "x"}}
+    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"team": "x"}}}
+    jobs = [
+        job(name, pods(on=[on], podAffinity=[term], **like))
+        for name, on in (
+            ("r", "a2"),
+            ("j", "a1"),
+        )
+    ]
+    instance = question(NODES, jobs, rules={"priority": "off"})
+    evict, move = act(instance, "r", "a2", None), act(instance, "j", "a1", "b1")
+    assert said(instance, in_a_row([evict], [move])) == []
+    late = [f"affinity: wave 0: {why('b')[0]}"]
+    assert said(instance, in_a_row([evict, move])) == late
+    assert said(instance, at_once([move], [evict])) == late
+    away = put(instance, {"r": [], "j": ["b1"]})
+    waves = sequence(instance, away)
+    assert waves is not None
+    assert replay(instance, waves) == ([], away)
+
+
+def test_pods_that_are_near_only_each_other_move_in_one_wave() -> None:
+    instance = question(NODES, [job("j", pods(count=2, on=["a1", "a2"], **near("j")))])
+    one, other = act(instance, "j", "a1", "b1"), act(instance, "j", "a2", "b2")
+    assert said(instance, in_a_row([one, other])) == []
+    late = [f"affinity: wave 0: {why('b')[0]}"]
+    assert said(instance, in_a_row([one], [other])) == late
+    assert said(instance, at_once([one], [other]))[:1] == late
+    away = put(instance, {"j": ["b1", "b2"]})
+    waves = sequence(instance, away)
+    assert waves is not None
+    assert [len(wave.actions) for wave in waves] == [2]
+    assert replay(instance, waves) == ([], away)
 
 
 @pytest.mark.parametrize("gone", [False, True])

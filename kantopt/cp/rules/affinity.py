@@ -138,7 +138,7 @@ def _earlier(m: Variables, group: _Group, domain: Domain, other: _Group, s: int,
 def _add_first(m: Variables, group: _Group) -> dict[Domain, IntVar]:
     """Whether one of a group's pods is the first in a domain.
 
-    Then none stays or moves, and all that come go to one domain of each key.
+    Then none stays, and all that come go to one domain of each key.
     """
     first = m.cp.new_bool_var(f"first[{group.owners[0]}]")
     founded: dict[Domain, IntVar] = {}
@@ -150,7 +150,7 @@ def _add_first(m: Variables, group: _Group) -> dict[Domain, IntVar]:
                 m.cp.add(var == 0).only_enforce_if(first)
         for n, var in m.arrive[s].items():
             domains = group.domains(m, n)
-            if podset.running or 0 < len(domains) < len(group.keys):
+            if 0 < len(domains) < len(group.keys):
                 m.cp.add(var == 0).only_enforce_if(first)
                 continue
             for domain in domains:

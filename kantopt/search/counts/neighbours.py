@@ -80,9 +80,8 @@ class _Near:
     rule = Rule.AFFINITY
     index: int
 
-    def __init__(self, near: Affinity, domains: Sequence[LabelDomains], *, running: bool) -> None:
+    def __init__(self, near: Affinity, domains: Sequence[LabelDomains]) -> None:
         self.owners: set[int] = set()
-        self.running = running
         self.anchors = frozenset(near.anchors)
         self.founds = near.founds
         self.domains = domains
@@ -118,7 +117,7 @@ class _Near:
 
     def seeks_its_like(self, s: int) -> bool:
         """Whether pods of ``s`` are to be near pods of which it would be the first."""
-        return s in self.owners and self.counted == 0 and self.founds and not self.running
+        return s in self.owners and self.counted == 0 and self.founds
 
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
@@ -212,11 +211,10 @@ class Neighbours:
         """Count once for all owners that ask to be near the same pods."""
         found: dict[Hashable, _Near] = {}
         for item in affinities:
-            running = self._instance.podsets[item.owner].running
-            same = item.keys, item.anchors, item.founds, running
+            same = item.keys, item.anchors, item.founds
             if (near := found.get(same)) is None:
                 domains = [self._domains(key) for key in item.keys]
-                near = found[same] = _Near(item, domains, running=running)
+                near = found[same] = _Near(item, domains)
             near.owners.add(item.owner)
         for near in found.values():
             self._take(near, near.owners | near.anchors)

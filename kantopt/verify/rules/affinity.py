@@ -16,7 +16,7 @@ Arrival = tuple[int, int]
 def check_affinity(step: Step) -> Iterator[Violation]:
     """Pods arrive only where a pod that they ask to be near stays, or has come before them.
 
-    A pod that asks for its own like may be the first of them, if none runs or moves. Pods that
+    A pod that asks for its own like may be the first of them, if none of them stays. Pods that
     run on when those have left that they were near are no fault.
     """
     instance = step.instance
@@ -33,10 +33,7 @@ def check_affinity(step: Step) -> Iterator[Violation]:
         )
 
     def vacant(near: Affinity) -> bool:
-        return not any(
-            (instance.podsets[s].running and step.arrivals[s]) or keyed(instance, near, staying[s])
-            for s in near.anchors
-        )
+        return not any(keyed(instance, near, staying[s]) for s in near.anchors)
 
     arriving = {(s, x.node) for s, spots in enumerate(step.arrivals) for x in spots}
     for near, n, key in unanchored(instance, arriving, stays, vacant):
@@ -74,7 +71,7 @@ def unanchored(
     stays
         Whether one of the pods that an affinity asks for stays in a domain of a key.
     vacant
-        Whether none of those is there: then one that asks for its own like may be the first.
+        Whether none of those stays: then one that asks for its own like may be the first.
     """
     nears = {near.owner: near for near in instance.affinities}
     waiting = sorted((s, n) for s, n in arriving if s in nears)

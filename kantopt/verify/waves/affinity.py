@@ -28,7 +28,7 @@ def judge_affinity(instance: Instance, order: Order) -> Iterator[Violation]:
             return anchors.least(near, key, domain, p) > 0
 
         def vacant(near: Affinity, p: int = p) -> bool:
-            return anchors.most(near, p) == 0
+            return anchors.nobody(near, p)
 
         for near, n, key in unanchored(instance, arriving, stays, vacant):
             subject = f"wave {wave.id}: {instance.subject(near.owner)}"
@@ -67,8 +67,12 @@ class _Anchors:
         missing = self._sums[asked]
         return -missing.most_while(p, -1, missing.shares.get(p, Share()).start)
 
-    def most(self, near: Affinity, p: int) -> int:
-        """Pods that may be in any of the domains before those of a wave arrive."""
+    def nobody(self, near: Affinity, p: int) -> bool:
+        """Whether none can be in any of the domains before those of a wave arrive.
+
+        Those that move in the wave are gone by then: where one of them is the first, each waits
+        until all have left.
+        """
         asked = near.anchors, near.keys
         if asked not in self._sums:
             shares: dict[int, Share] = {}
@@ -83,7 +87,15 @@ class _Anchors:
                 if keyed(self._instance, near, (spot.node,))
             )
             self._sums[asked] = Sum(self._order, shares, now)
-        return self._sums[asked].most_while(p, 0, 0)
+        gone = sum(
+            pods
+            for q, source, target, pods in self._changes(near)
+            if q == p
+            and source is not None
+            and target is not None
+            and keyed(self._instance, near, (source,))
+        )
+        return self._sums[asked].most_while(p, gone, 0) <= gone
 
     def _changes(self, near: Affinity) -> Iterator[tuple[int, int | None, int | None, int]]:
         """Wave, node left, node come to and number of the pods that change."""

@@ -41,7 +41,7 @@ def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
     """Say what a plan leaves on the nodes to be emptied: pod sets with cause, daemons counted."""
     if not instance.drained:
         return ()
-    daemons = 0
+    daemons = leaving = 0
     left: list[tuple[PodSet, Counter[int]]] = []
     for podset, spots in zip(instance.podsets, placement.podsets, strict=True):
         there = Counter[int]()
@@ -50,16 +50,25 @@ def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
                 there[spot.node] += pods
         if podset.daemon:
             daemons += there.total()
+        elif podset.leaving:
+            leaving += there.total()
         elif there:
             left.append((podset, there))
-    return tuple(_words(instance, placement, left, daemons))
+    words = list(_words(instance, placement, left))
+    if daemons:
+        words.append(f"stay with the nodes to be emptied: {plural(daemons, 'pod')} of daemons")
+    if leaving:
+        verb = "leaves" if leaving == 1 else "leave"
+        words.append(
+            f"{verb} the nodes to be emptied already: {plural(leaving, 'terminating pod')}"
+        )
+    return tuple(words)
 
 
 def _words(
     instance: Instance,
     placement: Placement,
     left: list[tuple[PodSet, Counter[int]]],
-    daemons: int,
 ) -> Iterator[str]:
     state = State(instance, placement)
     alike: dict[str, list[tuple[PodSet, Counter[int]]]] = {}
@@ -71,8 +80,6 @@ def _words(
         yield f"{stay} on {_places(instance, kept)}: {names}, {why}"
     if len(left) > MOST_NAMED:
         yield f"stay on nodes to be emptied: {len(left) - MOST_NAMED} pod sets more"
-    if daemons:
-        yield f"stay with the nodes to be emptied: {plural(daemons, 'pod')} of daemons"
 
 
 def _places(instance: Instance, kept: list[tuple[PodSet, Counter[int]]]) -> str:

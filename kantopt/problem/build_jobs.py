@@ -236,6 +236,7 @@ class JobsBuilder:
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
                 daemon=job.daemon,
+                leaving=podset.terminating,
                 lost_gpu_seconds=lost,
                 dirty_rate=dirty_rate,
                 migration_mib=copied,

@@ -123,6 +123,8 @@ class PodSet:
     closed: Mapping[int, Mark] = field(default_factory=dict)
     """Nodes that a taint closes for its pods, the cordon's and that of being not ready included."""
     daemon: bool = False
+    leaving: bool = False
+    """It is being deleted: it leaves its node by itself."""
     """Belongs to its node: a node with nothing else is empty."""
     lost_gpu_seconds: int = 0
     """Work of one running pod that is lost if it ends; 0 where the model does not ask."""
@@ -142,6 +144,11 @@ class PodSet:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "running", bool(self.current))
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether somebody has to take its pods off a node that is to be emptied."""
+        return not (self.daemon or self.leaving)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def test_of_an_elastic_job_it_is_said_why_its_others_wait() -> None:
     assert told.verdict.message == (
         "FITS NOW: the 2 that it needs of its 5 pods have room as it stands. The other 2 pods wait "
         f"(capacity: 0 of 4 nodes fit: 4 {GPU}; node n0 would need 12 of 8 {GPU}; short of 2 "
-        "pods): for pods above minCount nobody is moved or evicted."
+        "pods): here nobody makes way above minCount; plan weighs that."
     )
     assert told.plan is not None
     assert told.plan.placed_pods == 3

@@ -278,4 +278,4 @@ def _others(question: Instance, j: int, decision: Decision) -> str:
     if rule == NOT_EXAMINED:
         return f" Room beside it for the {other} was not looked for."
     who = f"The {other} {'waits' if rest == 1 else 'wait'}"
-    return f" {who} ({rule}: {reason}): for pods above minCount nobody is moved or evicted."
+    return f" {who} ({rule}: {reason}): here nobody makes way above minCount; plan weighs that."

@@ -193,6 +193,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         _cost(job, podset),
         podset.budgets,
         podset.daemon,
+        podset.leaving,
         None if instance.model.limits.moves_per_namespace is None else job.namespace,
         podset.lost_gpu_seconds,
         podset.migration_mib,

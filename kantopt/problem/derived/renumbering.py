@@ -136,6 +136,7 @@ class _Renumbering:
             disruption_cost=podset.disruption_cost,
             budgets=tuple([self.budget_of[b] for b in podset.budgets]),
             daemon=podset.daemon,
+            leaving=podset.leaving,
             lost_gpu_seconds=podset.lost_gpu_seconds,
             dirty_rate=podset.dirty_rate,
             migration_mib=podset.migration_mib,

@@ -258,7 +258,7 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
             there = sum(
                 pods
                 for podset in instance.podsets
-                if not podset.daemon
+                if podset.is_drained
                 for spot, pods in podset.current.items()
                 if spot.node in instance.drained
             )

@@ -14,12 +14,12 @@ from kantopt.verify.step import Step
 
 
 def measure_undrained(tier: Tier, step: Step) -> int:
-    """Pods that stay on nodes to be emptied; daemons belong to theirs."""
+    """Pods that stay on nodes to be emptied; see ``PodSet.is_drained``."""
     drained = step.instance.drained
     return sum(
         pods
         for podset, spots in zip(step.instance.podsets, step.after.podsets, strict=True)
-        if drained and not podset.daemon
+        if drained and podset.is_drained
         for spot, pods in spots.items()
         if spot.node in drained
     )
@@ -30,7 +30,7 @@ def bound_undrained(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
     there = {
         podset.index: sum(k for x, k in podset.current.items() if x.node in instance.drained)
         for podset in instance.podsets
-        if podset.running and not podset.daemon
+        if podset.running and podset.is_drained
     }
     left = most_moves(instance, above) + most_evictions(instance, above)
     stay: Counter[int] = Counter()

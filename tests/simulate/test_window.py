@@ -37,6 +37,14 @@ def test_jobs_belong_to_the_window_in_which_they_arrive() -> None:
     assert len(window.arrived) == 3
 
 
+def test_a_job_whose_arrival_ends_the_simulation_is_in_its_last_window() -> None:
+    told = history(0, horizon=60)
+    told.jobs = [job("n/20", arrival=20), job("n/60", arrival=60)]
+    assert len(Window(told).arrived) == 2
+    assert len(Window(told, 0, 60).arrived) == 2
+    assert len(Window(told, 0, 59).arrived) == 1
+
+
 @pytest.mark.parametrize(
     ("begin", "end", "asked"),
     [

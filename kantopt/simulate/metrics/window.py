@@ -80,8 +80,13 @@ class Window:
 
     @property
     def arrived(self) -> list[JobRecord]:
-        """Jobs that arrive in the window."""
-        return [job for job in self.history.jobs if self.begin <= job.arrival < self.end]
+        """Jobs that arrive in the window; one whose arrival ends the simulation is in its last."""
+        last = self.end == self.history.horizon
+        return [
+            job
+            for job in self.history.jobs
+            if self.begin <= job.arrival < self.end or (last and job.arrival == self.end)
+        ]
 
     def by(self, moment: int | None) -> bool:
         """Whether something happened by the end of the window."""

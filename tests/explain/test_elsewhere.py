@@ -35,3 +35,22 @@ def test_whom_a_job_must_be_near_is_taken_for_there_on_an_empty_cluster_and_said
     empty = next(a for a in told.verdict.answers if a.question == "on an empty cluster")
     assert empty.answer == "yes"
     assert (empty.message == "its pod would fit if those that it must be near were there") is aside
+
+
+def test_peers_that_may_move_are_not_taken_for_gone_by_spread() -> None:
+    """Without them their domain would be the emptiest, and too few pods could be beside it."""
+    even = {
+        "topologyKey": "kubernetes.io/hostname",
+        "maxSkew": 1,
+        "labelSelector": {"matchLabels": {"t": "a"}},
+    }
+    told = verdict(
+        [
+            job("fixed", pods(labels={"t": "a"}, on=["n0"]), movable=False),
+            job("filler", pods(on=["n0"])),
+            job("peer", pods(labels={"t": "a"}, on=["n1"])),
+            job("j", pods(gpu=1, labels={"t": "a"}, topologySpreadConstraints=[even])),
+        ],
+        [node("n0", cpu=2, gpu=1), node("n1", cpu=2)],
+    )
+    assert told.verdict.message.startswith("FITS AFTER MOVING: its pod fits with 1 pod moved;")

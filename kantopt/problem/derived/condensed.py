@@ -44,10 +44,13 @@ class Condensed:
         return Placement(tuple(spots))
 
 
-def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Condensed:
+def condensed(
+    question: Instance, j: int, gone: Callable[[PodSet], bool], *, empty: bool = False
+) -> Condensed:
     """Hold everything but one job.
 
-    Affinity to pods that may come or go is left out: what is impossible without it is so with it.
+    Affinity to pods that may come or go is left out, and so is spread over them: what is impossible
+    without it is so with it.
 
     Parameters
     ----------
@@ -55,6 +58,9 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
         The question; its rules stand as they are.
     gone
         Running pod sets of other jobs of which no pod is there any more.
+    empty
+        They are gone for good, so that spread does not count them; otherwise they may be anywhere,
+        and the domain that is emptiest without them need not be it with them.
     """
     own = question.jobs[j].podsets
     seen = _seen(question, j)
@@ -97,7 +103,11 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
         for i, term in enumerate(question.anti_affinities)
         if term.owner in new and any(s in new for s in term.others)
     )
-    spreads = tuple(i for i, spread in enumerate(question.spreads) if spread.owner in own)
+    spreads = tuple(
+        i
+        for i, spread in enumerate(question.spreads)
+        if spread.owner in own and (empty or all(s in new for s in spread.counted))
+    )
     affinities = tuple(
         i
         for i, near in enumerate(question.affinities)

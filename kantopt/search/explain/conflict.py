@@ -108,7 +108,7 @@ def _narrowed(
     question, j = puzzle.question, puzzle.j
     numbers: Mapping[str, tuple[int, ...]] = {}
     if not puzzle.whole:
-        small = condensed(question, j, puzzle.leaving(rules))
+        small = condensed(question, j, puzzle.leaving(rules), empty=puzzle.empty)
         question, j, numbers = small.instance, 0, small.numbers
         rules = tuple(rule for rule in rules if rule in OF_ARRIVALS)
     switches = Switches(question, j, rules, _keys(question, j, node_class))

@@ -317,7 +317,7 @@ def on_empty(question: Instance, j: int, deadline: Deadline, *, spread: bool = T
     if countable(question, j):
         counted = Counting(question, j).placed(rules, gone)
         return Decision(counted, impossible=counted is None)
-    small = condensed(question, j, gone)
+    small = condensed(question, j, gone, empty=True)
     answer = reach(small.instance, 0, rules, deadline)
     placement = None if answer.placement is None else small.lift(answer.placement, gone)
     return Decision(placement, impossible=answer.impossible)

@@ -107,7 +107,7 @@ class Puzzle:
                 return answer, False
             return answer, not check(self.question, answer.placement, rules)
         leaves = self.leaving(rules)
-        small = condensed(self.question, self.j, leaves)
+        small = condensed(self.question, self.j, leaves, empty=self.empty)
         own = [*(r for r in rules if r in OF_ARRIVALS), Rule.PINNED]
         answer = reach(small.instance, 0, own, self.deadline)
         if answer.placement is None or self.empty:

@@ -20,12 +20,13 @@ from tests.one_truth import ask
 from tests.one_truth.ask import Said
 from tests.one_truth.claims import Claim, Found, contradictions
 from tests.one_truth.leftover import leftover_question
+from tests.one_truth.neighbours import neighbours_question
 from tests.oracle import best
 
 ENGINES: tuple[Engine, ...] = ("fast", "exact", "auto")
 LEVELS = ("block", "rack")
-LEFT_OVER = 10
-"""One of so many questions is about left-over room."""
+LEFT_OVER = NEIGHBOURS = 10
+"""One of so many questions is about left-over room, and one about pods that look at each other."""
 REPEATED = 5
 """Of so many questions one is asked twice in the same way."""
 ALONE = "FITS_ALONE"
@@ -46,10 +47,12 @@ class Outcome:
 def question_of(seed: int) -> Question:
     """Draw a question; every third one without a model, so that each command takes its own.
 
-    One in ten is about room that victims leave over.
+    One in ten is about room that victims leave over, one about pods that look at each other.
     """
     if seed % LEFT_OVER == LEFT_OVER - 1:
         return leftover_question(seed)
+    if seed % NEIGHBOURS == NEIGHBOURS - 3:
+        return neighbours_question(seed)
     snapshot, jobs, model = random_documents(seed)
     return Question("seed", snapshot, jobs.jobs, None if seed % 3 == 2 else model, None, ())
 

@@ -183,7 +183,7 @@ class Spreads:
     def _over(
         self, item: PodLabels, constraint: TopologySpreadConstraint, keys: set[str]
     ) -> frozenset[int]:
-        """Nodes on which pods are counted."""
+        """Nodes on which pods are counted; kube-scheduler asks not for how long they may stay."""
         podset = self._podsets[item.podset]
         honours = constraint.node_affinity_policy == "Honor"
         honours_taints = constraint.node_taints_policy == "Honor"
@@ -195,7 +195,10 @@ class Spreads:
                 for node in self._nodes
                 if keys <= node.labels.keys()
                 and (not honours or node.index in podset.spread_over)
-                and (taints is None or all(tolerates(taints, t) for t in _taints(node)))
+                and (
+                    taints is None
+                    or all(tolerates(taints, t, for_a_time=True) for t in _taints(node))
+                )
             )
         return self._known[ask]
 

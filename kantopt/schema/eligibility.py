@@ -52,18 +52,27 @@ def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Place) -> bool:
     )
 
 
-def tolerates(tolerations: Iterable[Toleration], taint: Mark) -> bool:
+def tolerates(tolerations: Iterable[Toleration], taint: Mark, *, for_a_time: bool = False) -> bool:
     """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away.
 
-    One for some seconds covers no NoExecute taint: a pod placed there would be evicted after them.
+    Parameters
+    ----------
+    tolerations
+        Those of a pod.
+    taint
+        That of a node.
+    for_a_time
+        Whether one for some seconds covers a NoExecute taint, as it does for kube-scheduler. A pod
+        placed there would be evicted after them, so it is to arrive nowhere by such a one.
     """
+    if taint.effect == "NoExecute" and not for_a_time:
+        tolerations = (item for item in tolerations if item.toleration_seconds is None)
     return taint.effect == "PreferNoSchedule" or _covers(tolerations, taint)
 
 
 def _covers(tolerations: Iterable[Toleration], taint: Mark) -> bool:
     return any(
         toleration.effect in ("", taint.effect)
-        and not (toleration.toleration_seconds is not None and taint.effect == "NoExecute")
         and (
             toleration.key in ("", taint.key)
             if toleration.operator == "Exists"

@@ -104,7 +104,8 @@ class TopologySpreadConstraint(Part):
         default="Honor", description="Honor: only nodes count that selector and affinity admit"
     )
     node_taints_policy: Literal["Honor", "Ignore"] = Field(
-        default="Ignore", description="Honor: only nodes count whose taints the pods tolerate"
+        default="Ignore",
+        description="Honor: only nodes count whose taints the pods tolerate, if only for a time",
     )
 
 

@@ -113,6 +113,24 @@ def test_tainted_nodes_count_for_a_spread_unless_it_honours_taints(
     assert where(plan(zoned("a", "1"), tainted, there, web)) == expected
 
 
+AGENT = "node.kubernetes.io/not-ready"
+FOR_A_TIME = {"key": AGENT, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+
+
+def test_a_spread_that_honours_taints_counts_where_pods_may_stay_for_a_time() -> None:
+    """Every pod tolerates for 300 seconds that its node is not ready; nobody arrives there."""
+    there = pod("there", on="a", owner="DaemonSet/there", labels=WEB)
+    down = zoned("b", "2")
+    down["spec"]["taints"] = [{"key": AGENT, "effect": "NoExecute"}]
+    constraints = spread({"topologyKey": ZONE, "nodeTaintsPolicy": "Honor"})
+    web = pod("web", owner="Job/web", labels=WEB, tolerations=[FOR_A_TIME], **constraints)
+    result = plan(zoned("a", "1"), down, there, web)
+    assert where(result) == {}
+    assert result.plan.unplaced[0].rule == "spread"
+    aware = pod("web", owner="Job/web", labels=WEB, **constraints)
+    assert where(plan(zoned("a", "1"), down, there, aware)) == {"web": "bind a"}
+
+
 def test_anti_affinity_looks_only_at_the_namespaces_that_it_selects() -> None:
     names = [thing("v1", "Namespace", name, "") for name in ("default", "x", "y")]
     for item in names:

@@ -128,6 +128,14 @@ def test_tolerations(toleration: dict[str, str], covers: bool) -> None:
     assert tolerates([Toleration.model_validate(toleration)], taint) is covers
 
 
+def test_a_toleration_for_a_time_covers_a_noexecute_taint_only_where_that_is_enough() -> None:
+    timed = [Toleration(key="k", operator="Exists", toleration_seconds=300)]
+    execute, schedule = Taint("k", "v", "NoExecute"), Taint("k", "v", "NoSchedule")
+    assert not tolerates(timed, execute)
+    assert tolerates(timed, execute, for_a_time=True)
+    assert tolerates(timed, schedule)
+
+
 def test_one_toleration_of_several_is_enough() -> None:
     several = [Toleration(key="x"), Toleration(key="k", operator="Exists")]
     assert tolerates(several, Taint("k", "v", "NoExecute"))

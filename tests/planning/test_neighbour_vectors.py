@@ -159,16 +159,45 @@ def test_affinity_to_namespaces_that_nobody_can_tell_is_left_out_and_said() -> N
     assert where(plan(zoned("a"), told, own, db, web)) == {"web": "bind a"}
 
 
-def test_own_values_of_label_keys_are_part_of_the_selector() -> None:
+@pytest.mark.parametrize(("field", "goes"), [("matchLabelKeys", "b"), ("mismatchLabelKeys", "a")])
+def test_own_values_of_label_keys_are_part_of_the_selector_of_pods_to_be_made(
+    field: str, goes: str
+) -> None:
     old = pod("old", on="a", owner="Job/old", labels={**DB, "ver": "1"})
     new = pod("new", on="b", owner="Job/new", labels={**DB, "ver": "2"})
-    keys = near(HOST, matchLabelKeys=["ver"])
-    web = pod("web", owner="Job/web", labels={"ver": "2"}, **keys)
-    nodes = [zoned("a"), zoned("b")]
-    assert where(plan(*nodes, old, new, web)) == {"web": "bind b"}
-    keys = near(HOST, mismatchLabelKeys=["ver"])
-    web = pod("web", owner="Job/web", labels={"ver": "2"}, **keys)
-    assert where(plan(*nodes, old, new, web)) == {"web": "bind a"}
+    web = pod("web", labels={"ver": "2"}, **near(HOST, **{field: ["ver"]}))
+    template = {"metadata": {"labels": {"ver": "2"}}, "spec": web["spec"]}
+    roles = [{"name": "main", "count": 1, "template": template}]
+    waits = thing("kueue.x-k8s.io/v1beta2", "Workload", "web", podSets=roles)
+    assert where(plan(zoned("a"), zoned("b"), old, new, waits)) == {"web": f"bind {goes}"}
+
+
+def merged(field: str, operator: str, *, kind: str = "podAffinity") -> dict[str, Any]:
+    """Company as the API server has it of a pod that was made with ver=1."""
+    value = {"key": "ver", "operator": operator, "values": ["1"]}
+    selector = {"matchLabels": {"app": "db"}, "matchExpressions": [value]}
+    return near(HOST, kind, labelSelector=selector, **{field: ["ver"]})
+
+
+@pytest.mark.parametrize(
+    ("field", "operator", "goes"),
+    [("matchLabelKeys", "In", "a"), ("mismatchLabelKeys", "NotIn", "b")],
+)
+def test_label_keys_of_a_pod_mean_the_values_that_it_was_made_with(
+    field: str, operator: str, goes: str
+) -> None:
+    """The API server writes them into the selector once; the scheduler looks at nothing else."""
+    old = pod("old", on="a", owner="Job/old", labels={**DB, "ver": "1"})
+    new = pod("new", on="b", owner="Job/new", labels={**DB, "ver": "2"})
+    web = pod("web", owner="Job/web", labels={"ver": "2"}, **merged(field, operator))
+    assert where(plan(zoned("a"), zoned("b"), old, new, web)) == {"web": f"bind {goes}"}
+
+
+def test_label_keys_of_a_pod_that_was_made_without_the_label_mean_nothing() -> None:
+    company = near(HOST, "podAntiAffinity", matchLabelKeys=["ver"])
+    old = pod("old", on="a", owner="Job/old", labels={**DB, "ver": "1"}, **company)
+    web = pod("web", owner="Job/web", labels={**DB, "ver": "2"})
+    assert where(plan(zoned("a"), zoned("b"), old, web)) == {"web": "bind b"}
 
 
 def test_nobody_comes_near_a_pod_that_terminates_nor_is_the_first_beside_it() -> None:

@@ -1,8 +1,13 @@
-"""Whom a pod must be near or away from, and with whom it is spread, as Kubernetes says it."""
+"""Whom a pod must be near or away from, and with whom it is spread, as Kubernetes says it.
+
+The keys of ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity the API server writes into
+the selector, with the values that a pod is made with, and the scheduler looks at the selector
+alone: so do we, but of templates, whose pods are not made yet. Those of spread the scheduler reads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded, read_selector
@@ -21,9 +26,11 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def read_anti_affinity(
-    spec: View, namespace: str, labels: dict[str, str], namespaces: Namespaces, notes: Notes
+    spec: View, namespace: str, labels: Mapping[str, str], namespaces: Namespaces, notes: Notes
 ) -> tuple[PodAntiAffinityTerm, ...]:
     """Read the required pod anti-affinity; a term that selects nobody is left out.
+
+    ``labels`` are those of a template; of a pod, none.
 
     Namespaces of which the input does not tell whether they are meant are taken to be.
     """
@@ -47,9 +54,12 @@ def read_anti_affinity(
 
 
 def read_affinity(
-    spec: View, namespace: str, labels: dict[str, str], namespaces: Namespaces
+    spec: View, namespace: str, labels: Mapping[str, str], namespaces: Namespaces
 ) -> tuple[tuple[PodAffinityTerm, ...], bool]:
-    """Read the required pod affinity, and whether the input tells which namespaces it means."""
+    """Read the required pod affinity, and whether the input tells which namespaces it means.
+
+    ``labels`` are those of a template; of a pod, none.
+    """
     found, told = [], True
     for term in spec.at("affinity", "podAffinity").list(REQUIRED):
         named, doubtful = _namespaces_of(term, namespace, namespaces)
@@ -66,11 +76,12 @@ def read_affinity(
 
 
 def read_wishes(
-    spec: View, kind: str, namespace: str, labels: dict[str, str], namespaces: Namespaces
+    spec: View, kind: str, namespace: str, labels: Mapping[str, str], namespaces: Namespaces
 ) -> tuple[PreferredPods, ...]:
     """Read the preferred pod affinity or anti-affinity (``kind``); who selects nobody is left out.
 
-    Of namespaces it means those that the input tells it means.
+    Of namespaces it means those that the input tells it means. ``labels`` are those of a template;
+    of a pod, none.
     """
     found = []
     for item in spec.at("affinity", kind).list(PREFERRED):
@@ -105,7 +116,7 @@ def _but_own(names: set[str], namespace: str) -> tuple[str, ...]:
 
 
 def read_spreads(
-    spec: View, labels: dict[str, str], when: str = "DoNotSchedule"
+    spec: View, labels: Mapping[str, str], when: str = "DoNotSchedule"
 ) -> Iterator[TopologySpreadConstraint]:
     """Read the topology spread constraints that forbid, or those of ``ScheduleAnyway``."""
     for item in spec.list("topologySpreadConstraints"):
@@ -124,8 +135,8 @@ def read_spreads(
 _POLICIES = ("Honor", "Ignore")
 
 
-def _with_own(term: View, labels: dict[str, str]) -> LabelSelector:
-    """Add to a selector the pod's own values of the keys that ``matchLabelKeys`` names."""
+def _with_own(term: View, labels: Mapping[str, str]) -> LabelSelector:
+    """Add to a selector the values that labels have of the keys that ``matchLabelKeys`` names."""
     selector = read_selector(term.at("labelSelector"))
     own = [
         Expression(key=key, operator=operator, values=(labels[key],))  # type: ignore[arg-type]

@@ -116,7 +116,14 @@ class Pod:
         return replace(self, shape={**self.shape, **fields})
 
 
-def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: bool = True) -> Pod:
+def read_pod(
+    pod: View,
+    namespaces: Namespaces,
+    notes: Notes,
+    *,
+    sidecar_ports: bool = True,
+    template: bool = False,
+) -> Pod:
     """Read a pod or a pod template; what has no place in our documents is noted.
 
     Parameters
@@ -129,6 +136,8 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         Takes what is left out.
     sidecar_ports
         Whether host ports of sidecars count.
+    template
+        Whether it is a template, of which the API server has not made a pod yet.
     """
     metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
     annotations, labels = metadata.words("annotations"), metadata.words("labels")
@@ -142,11 +151,12 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         # Its controller ties each pod to its node; a pinned pod needs no second tie, which would
         # make every pod of the set unlike the others.
         affinity = ()
-    anti = read_anti_affinity(spec, namespace, labels, namespaces, notes)
-    near, told = read_affinity(spec, namespace, labels, namespaces)
+    own = labels if template else {}
+    anti = read_anti_affinity(spec, namespace, own, namespaces, notes)
+    near, told = read_affinity(spec, namespace, own, namespaces)
     spreads = tuple(read_spreads(spec, labels))
     wishes = {
-        field: read_wishes(spec, kind, namespace, labels, namespaces)
+        field: read_wishes(spec, kind, namespace, own, namespaces)
         for field, kind in (
             ("preferred_pod_affinity", "podAffinity"),
             ("preferred_pod_anti_affinity", "podAntiAffinity"),

@@ -154,7 +154,7 @@ def _member(
         "annotations": inner.words("annotations"),
         "creationTimestamp": job.at("metadata").time("creationTimestamp"),
     }
-    pod = read_pod(template.replaced(metadata=metadata), namespaces, notes)
+    pod = read_pod(template.replaced(metadata=metadata), namespaces, notes, template=True)
     number = bounded(count or 0)
     if number and not pod.node:
         uid, called = owner

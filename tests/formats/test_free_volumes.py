@@ -160,6 +160,34 @@ def test_a_waiting_claim_takes_a_volume_that_suits_it(objects: list[Object], whe
     assert open_nodes(*nodes(), storage_class(), user("p", "c"), *objects) == where
 
 
+def _named(operator: str, *names: str) -> Object:
+    return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": [*names]}]}
+
+
+IN_Z1: Object = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["z1"]}]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "where"),
+    [
+        ([_named("In", "a")], "a b c"),
+        ([_named("NotIn", "a")], "a b c"),
+        ([{**_named("In", "c"), **IN_Z1}], "a b"),
+        ([_named("In", "c"), IN_Z1], "a b c"),
+    ],
+)
+@pytest.mark.parametrize("bound", [False, True])
+def test_the_names_of_nodes_in_the_affinity_of_a_volume_do_not_matter(
+    terms: list[Object], where: str, bound: bool
+) -> None:
+    """kube-scheduler asks it of the labels of a node alone."""
+    there = volume("v", nodeAffinity={"required": {"nodeSelectorTerms": terms}})
+    asked = claim("c", volumeName="v") if bound else claim("c")
+    if bound:
+        asked["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    assert open_nodes(*nodes(), storage_class(), user("p", "c"), asked, there) == where
+
+
 def test_pods_are_bound_only_as_long_as_there_are_volumes_on_the_node() -> None:
     """Three pods, two volumes on one node and one on another: the fourth node has none."""
     claims = [claim(f"c{i}") for i in range(4)]

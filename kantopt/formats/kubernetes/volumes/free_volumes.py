@@ -163,21 +163,24 @@ class FreeVolumes:
 
 
 def _matches(term: NodeSelectorTerm, node: Node) -> bool:
-    """Whether a node matches a term, by its labels alone; an empty term matches nothing."""
+    """Whether a node matches a term; an empty term matches nothing."""
     expressions = term.match_expressions
-    return (
-        bool(expressions)
-        and not term.match_fields
-        and all(expression_matches(item, node.labels) for item in expressions)
-    )
+    return bool(expressions) and all(expression_matches(e, node.labels) for e in expressions)
 
 
 def affinity_of(volume: View) -> Terms | None:
-    """Return the terms of a volume's node affinity; ``None`` if it has none."""
+    """Return the terms of a volume's node affinity; ``None`` if it may be on any node.
+
+    kube-scheduler asks it of labels without a node: of what terms say about the node's name
+    (``matchFields``) it knows nothing, and a term that says nothing else holds everywhere.
+    """
     affinity = volume.at("spec", "nodeAffinity")
     if "required" not in affinity:
         return None
-    return tuple(read_term(term) for term in affinity.at("required").list("nodeSelectorTerms"))
+    terms = [read_term(term) for term in affinity.at("required").list("nodeSelectorTerms")]
+    if any(term.match_fields and not term.match_expressions for term in terms):
+        return None
+    return tuple(NodeSelectorTerm(match_expressions=term.match_expressions) for term in terms)
 
 
 class _Shelf:

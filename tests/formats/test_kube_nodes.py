@@ -79,8 +79,9 @@ def above(limit: str) -> Object:
     ("label", "limit", "admitted"),
     [
         ("7", "3", True),
-        ("007", "+3", True),
-        ("-5", "-6", True),
+        ("007", "03", True),
+        ("7", "+3", False),  # no value that a label could have
+        ("7", "-3", False),
         ("1_0", "3", False),
         (" 7", "3", False),
         ("99999999999999999999", "3", False),
@@ -95,9 +96,49 @@ def test_labels_are_compared_as_whole_numbers_of_64_bits(
     assert admits(instance_of(node("n", {"gen": label}), subject)) is admitted
 
 
-def test_a_term_that_compares_with_no_number_fails_and_others_hold() -> None:
-    both = affinity(above("5Gi"), {"matchExpressions": [{"key": "gen", "operator": "Exists"}]})
-    assert admits(instance_of(node("n", {"gen": "1"}), pod("p", affinity=both)))
+def asks(key: str, operator: str, *values: str) -> Object:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+LONG = "x" * 64
+NO_TERMS = [
+    above("5Gi"),
+    above("+3"),
+    asks("gen", "NotIn", "a/b"),
+    asks("gen", "In", "1", "a b"),
+    asks("gen", "In", "1", "-2"),
+    asks("gen", "NotIn", LONG),
+    asks("gen!", "DoesNotExist"),
+    asks("a/b/gen", "DoesNotExist"),
+    asks("Upper.example/gen", "DoesNotExist"),
+    asks(LONG, "DoesNotExist"),
+]
+
+
+@pytest.mark.parametrize("term", NO_TERMS)
+def test_a_term_with_what_no_label_could_be_matches_nothing_and_others_hold(term: Object) -> None:
+    machine = node("n", {"gen": "1"})
+    assert not admits(instance_of(machine, pod("p", affinity=affinity(term))))
+    both = affinity(term, asks("gen", "Exists"))
+    assert admits(instance_of(machine, pod("p", affinity=both)))
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        asks("gen", "In", "1", ""),
+        asks("gen", "NotIn", "A_b-c.9", "x" * 63),
+        asks("a-1.example.com/B_2", "DoesNotExist"),
+    ],
+)
+def test_a_term_with_what_labels_may_be_holds(term: Object) -> None:
+    subject = pod("p", affinity=affinity(term))
+    assert admits(instance_of(node("n", {"gen": "1"}), subject))
+
+
+def test_a_node_selector_may_ask_for_anything_that_a_node_bears() -> None:
+    subject = pod("p", nodeSelector={"gen": "-1"})
+    assert admits(instance_of(node("n", {"gen": "-1"}), subject))
 
 
 def test_a_node_without_hostname_label_has_none() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector, Toleration
@@ -11,6 +13,11 @@ from kantopt.schema.snapshot import Node, Taint
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_WORD = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PART = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_KEY = re.compile(rf"(?:{_PART}(?:\.{_PART})*/)?{_WORD}")
+_VALUE = re.compile(rf"(?:{_WORD})?")
+"""What the key of a label may be, and its value."""
 MOST_COUNT = 10_000_000
 
 
@@ -120,14 +127,24 @@ def read_preferred_nodes(spec: View) -> tuple[PreferredNodes, ...]:
 def read_term(term: View) -> NodeSelectorTerm:
     """Read one term of a node selector.
 
-    One that compares with what is no number is accepted by the API server and matches no node, as
-    an empty term does; other terms hold beside it.
+    One that asks for what no label could be, or compares with what is no number, the API server
+    accepts; kube-scheduler cannot parse it, so it matches no node, as an empty term does. Other
+    terms hold beside it.
     """
     labels, fields = read_expressions(term), read_expressions(term, "matchFields")
-    for item in (*labels, *fields):
-        if item.operator in ("Gt", "Lt") and whole_number(item.values[0]) is None:
-            return NodeSelectorTerm()
+    if not all(map(_parses, labels)):
+        return NodeSelectorTerm()
     return NodeSelectorTerm(match_expressions=labels, match_fields=fields)
+
+
+def _parses(item: Expression) -> bool:
+    """Whether kube-scheduler can read a requirement on labels of nodes."""
+    numbers = item.values if item.operator in ("Gt", "Lt") else ()
+    return (
+        bool(_KEY.fullmatch(item.key))
+        and all(_VALUE.fullmatch(value) for value in item.values)
+        and all(whole_number(value) is not None for value in numbers)
+    )
 
 
 def read_tolerations(spec: View, notes: Notes) -> tuple[Toleration, ...]:

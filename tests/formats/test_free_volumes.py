@@ -174,6 +174,7 @@ IN_Z1: Object = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": 
         ([_named("NotIn", "a")], "a b c"),
         ([{**_named("In", "c"), **IN_Z1}], "a b"),
         ([_named("In", "c"), IN_Z1], "a b c"),
+        ([_named("In", "c", "d"), IN_Z1], "a b"),  # does not parse, and matches nothing
     ],
 )
 @pytest.mark.parametrize("bound", [False, True])

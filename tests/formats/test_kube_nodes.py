@@ -136,6 +136,28 @@ def test_a_term_with_what_labels_may_be_holds(term: Object) -> None:
     assert admits(instance_of(node("n", {"gen": "1"}), subject))
 
 
+def called(operator: str, *names: str) -> Object:
+    return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": list(names)}]}
+
+
+@pytest.mark.parametrize(
+    ("term", "admitted"),
+    [
+        (called("In", "n"), True),
+        (called("NotIn", "m"), True),
+        (called("In", "n", "m"), False),
+        (called("NotIn", "m", "o"), False),
+        (called("Exists"), False),
+        (called("DoesNotExist"), False),
+    ],
+)
+def test_a_term_compares_the_name_of_a_node_with_one_name_or_matches_nothing(
+    term: Object, admitted: bool
+) -> None:
+    subject = pod("p", affinity=affinity(term))
+    assert admits(instance_of(node("n"), subject)) is admitted
+
+
 def test_a_node_selector_may_ask_for_anything_that_a_node_bears() -> None:
     subject = pod("p", nodeSelector={"gen": "-1"})
     assert admits(instance_of(node("n", {"gen": "-1"}), subject))

@@ -35,8 +35,8 @@ def _on(*names: str) -> Object:
     return {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
 
 
-def _in(rack: str) -> Object:
-    label = {"key": RACK, "operator": "In", "values": [rack]}
+def _in(*racks: str) -> Object:
+    label = {"key": RACK, "operator": "In", "values": list(racks)}
     return {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [label]}]}}
 
 
@@ -76,7 +76,8 @@ FULL = [f"u{i}" for i in range(256)]
         ([_named("gpu"), _claim("gpu", _in("r1"))], "a"),
         ([_named("gpu"), _claim("gpu", {})], "a b c"),
         ([_named("gpu"), _claim("gpu", {"nodeSelector": {"nodeSelectorTerms": []}})], ""),
-        ([_named("x", "y"), _claim("x", _on("a", "b")), _claim("y", _on("b", "c"))], "b"),
+        ([_named("x", "y"), _claim("x", _in("r1", "r2")), _claim("y", _on("b"))], "b"),
+        ([_named("gpu"), _claim("gpu", _on("a", "b"))], ""),  # a field has one value
         ([_named("gpu")], "left out"),
         ([_named("gpu"), _claim("gpu")], "left out"),
         ([_named("x", "y"), _claim("x", _on("a")), _claim("y")], "left out"),

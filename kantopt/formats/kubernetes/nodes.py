@@ -127,12 +127,13 @@ def read_preferred_nodes(spec: View) -> tuple[PreferredNodes, ...]:
 def read_term(term: View) -> NodeSelectorTerm:
     """Read one term of a node selector.
 
-    One that asks for what no label could be, or compares with what is no number, the API server
-    accepts; kube-scheduler cannot parse it, so it matches no node, as an empty term does. Other
-    terms hold beside it.
+    One that asks for what no label could be, compares with what is no number, or a field with
+    other than one value, kube-scheduler cannot parse: it matches no node, as an empty term does.
+    Other terms hold beside it.
     """
     labels, fields = read_expressions(term), read_expressions(term, "matchFields")
-    if not all(map(_parses, labels)):
+    names = all(item.operator in ("In", "NotIn") and len(item.values) == 1 for item in fields)
+    if not (names and all(map(_parses, labels))):
         return NodeSelectorTerm()
     return NodeSelectorTerm(match_expressions=labels, match_fields=fields)
 

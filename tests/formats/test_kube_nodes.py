@@ -158,6 +158,11 @@ def test_a_term_compares_the_name_of_a_node_with_one_name_or_matches_nothing(
     assert admits(instance_of(node("n"), subject)) is admitted
 
 
+def test_a_required_affinity_without_terms_matches_no_node() -> None:
+    assert not admits(instance_of(node("n"), pod("p", affinity=affinity())))
+    assert admits(instance_of(node("n"), pod("p", affinity={"nodeAffinity": {}})))
+
+
 def test_a_node_selector_may_ask_for_anything_that_a_node_bears() -> None:
     subject = pod("p", nodeSelector={"gen": "-1"})
     assert admits(instance_of(node("n", {"gen": "-1"}), subject))

@@ -18,6 +18,7 @@ _PART = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _KEY = re.compile(rf"(?:{_PART}(?:\.{_PART})*/)?{_WORD}")
 _VALUE = re.compile(rf"(?:{_WORD})?")
 """What the key of a label may be, and its value."""
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MOST_COUNT = 10_000_000
 
 
@@ -107,9 +108,15 @@ def selector_keys(selector: LabelSelector) -> set[str]:
 
 
 def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:
-    """Read the required node affinity of a pod; of its terms one must match."""
-    required = spec.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    return tuple(read_term(term) for term in required.list("nodeSelectorTerms"))
+    """Read the required node affinity of a pod; of its terms one must match.
+
+    One without terms matches no node, unlike none at all.
+    """
+    affinity = spec.at("affinity", "nodeAffinity")
+    if _REQUIRED not in affinity:
+        return ()
+    terms = affinity.at(_REQUIRED).list("nodeSelectorTerms")
+    return tuple(map(read_term, terms)) or (NodeSelectorTerm(),)
 
 
 def read_preferred_nodes(spec: View) -> tuple[PreferredNodes, ...]:

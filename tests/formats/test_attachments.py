@@ -173,6 +173,45 @@ def test_a_volume_that_only_pods_that_wait_use_comes_along_with_them() -> None:
     assert len(_bound(*dump)) == 2
 
 
+STILL_ATTACHED = [*_volume("one"), _attached("pv-one", "a")]
+
+
+def test_a_volume_that_is_still_attached_leaves_its_room_to_the_pod_that_waits_for_it() -> None:
+    one, two = _user("p", "one"), [*_volume("two"), _user("q", "two", priority=10)]
+    dump = [node("a"), _csi("a", 1), *STILL_ATTACHED]
+    assert _bound(*dump, one, *two) == {"default/p": "a"}
+    full = [*_volume("three"), _user("r", "three", on="a", priority=10)]
+    dump = [node("a"), _csi("a", 2), *STILL_ATTACHED]
+    assert _bound(*dump, *full, one, *two) == {"default/p": "a"}
+
+
+def test_a_volume_that_is_still_attached_takes_no_room_where_it_is_not() -> None:
+    two = [*_volume("two"), _user("q", "two", priority=10)]
+    nodes = [node("a"), node("b"), _csi("a", 1), _csi("b", 1)]
+    both = _bound(*nodes, *STILL_ATTACHED, _user("p", "one"), *two)
+    assert both == {"default/p": "a", "default/q": "b"}
+    nodes[0]["spec"]["unschedulable"] = True
+    assert _bound(*nodes, *STILL_ATTACHED, _user("p", "one"), *two) == {"default/q": "b"}
+
+
+def test_a_shared_volume_that_is_still_attached_takes_its_room_once() -> None:
+    users = [_user(name, "one") for name in ("p", "q")]
+    other = [*_volume("two"), _user("r", "two")]
+    dump = [node("a"), *_many("one"), _attached("pv-one", "a"), *users, *other]
+    assert len(_bound(*dump, _csi("a", 2))) == 3
+    assert "default/r" not in _bound(*dump, _csi("a", 1))
+
+
+def test_many_volumes_that_are_still_attached_each_take_room_once() -> None:
+    names = ["s0", "s1", "s2"]
+    waiting = [_user(f"{name}-{i}", name) for name in names for i in range(2)]
+    left = [_attached(f"pv-{name}", "a") for name in names]
+    other = [*_volume("other"), _user("other", "other", priority=10)]
+    dump = [node("a"), *_many(*names), *left, *waiting, *other]
+    assert len(_bound(*dump, _csi("a", 3))) == 6
+    assert len(_bound(*dump, _csi("a", 4))) == 7
+
+
 def _many(*claims: str) -> list[Object]:
     """Claims that pods on several nodes may use."""
     found = [each for claim in claims for each in _volume(claim)]

@@ -56,9 +56,8 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     Each pod asks for its distinct volumes. For one that several pods use, which a node attaches
     once, room is kept on the nodes where they may be, if most have it, and nobody asks for it;
     else each of its pods does, which is stricter than kube-scheduler, never weaker. A volume that
-    is attached to a node where no pod uses it takes its room until it is detached, but where only
-    pods that wait use it: wherever they go, they bring it along. A node of which nothing is said
-    can attach all that there are.
+    is attached to a node where no pod uses it takes its room until it is detached; pods that are
+    to use it need no more there. A node of which nothing is said can attach all that there are.
     """
     stock = Stock()
     room = _limits(objects)
@@ -75,14 +74,15 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
             users.setdefault(item, Counter())[pod.at("spec").text("nodeName")] += 1
             if pod.at("spec").text("nodeName") and "deletionTimestamp" not in pod.at("metadata"):
                 held.add(item)
+    left: dict[_Volume, set[str]] = {}  # nodes with volumes that no pod uses there
     for node, volume in {*volumes.attached(objects)}:
-        comes_along = volume in users and not any(users[volume].keys() - {""})
-        if (volume[0], node) in room and not (comes_along or node in users.get(volume, {})):
-            room[volume[0], node] -= 1
+        if (volume[0], node) in room and node not in users.get(volume, {}):
+            left.setdefault(volume, set()).add(node)
+            room[volume[0], node] -= volume not in users
     totals = Counter(driver for own in found.values() for driver, _ in own)
     scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
     tied = volumes.one_node & held
-    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, tied)
+    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, tied, left)
     asks = {
         key: Counter(d for d, _ in own - kept.keys() if d in scarce) for key, own in found.items()
     }
@@ -102,6 +102,8 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
             stock.everywhere[_name_of(volume)] = users[volume].total()
         for node in nodes:
             stock.offers.setdefault(node, Counter())[_name_of(volume)] = 0
+    own_room = {v: nodes for v, nodes in left.items() if v in users.keys() - kept.keys()}
+    _set_apart(own_room, stock, room, {key: own - kept.keys() for key, own in found.items()})
     for volume, of in sorted(users.items()):
         if of.total() > 1 and volume[0] in scarce and volume not in kept:
             text = "volumes that count once for each of their pods against attach limits"
@@ -109,10 +111,39 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     return stock
 
 
+def _set_apart(
+    left: Mapping[_Volume, Collection[str]],
+    stock: Stock,
+    room: Mapping[tuple[str, str], int],
+    found: Mapping[Key, set[_Volume]],
+) -> None:
+    """Leave volumes their room on nodes to which they are still attached, if they are asked for.
+
+    There volumes of a driver count as a resource of that node, for which all others ask.
+    """
+    there: dict[tuple[str, str], set[_Volume]] = {}
+    for volume, nodes in left.items():
+        for node in nodes:
+            there.setdefault((volume[0], node), set()).add(volume)
+    for (driver, node), volumes in sorted(there.items()):
+        every = resource_of(driver)
+        if every not in stock.everywhere:
+            continue
+        others = {key: sum(v[0] == driver for v in own - volumes) for key, own in found.items()}
+        total, name = sum(others.values()), f"{every}#{node}"
+        for key, count in others.items():
+            if count:
+                stock.asks[key][name] = count
+        stock.everywhere[name] = total
+        stock.offers[node][every] = stock.everywhere[every]
+        stock.offers[node][name] = min(total, room[driver, node] - len(volumes))
+
+
 def _keep_room(
     users: Mapping[_Volume, Counter[str]],
     room: dict[tuple[str, str], int],
     tied: Collection[_Volume],
+    left: Mapping[_Volume, set[str]],
 ) -> dict[_Volume, list[str]]:
     """Keep room for volumes of several pods where these may be, and take it away from others.
 
@@ -124,6 +155,8 @@ def _keep_room(
         Volumes that can be attached at a time, by driver and node.
     tied
         Those whose pods are kept to the nodes where some of them run.
+    left
+        Nodes to which volumes are attached that no pod uses there.
 
     Returns
     -------
@@ -140,7 +173,7 @@ def _keep_room(
     shared = [volume for volume, of in users.items() if of.total() > 1]
     for volume in sorted(shared, key=lambda v: (-users[v].total(), v)):
         driver, of = volume[0], users[volume]
-        here = {node for node, pods in of.items() if node and pods}
+        here = {node for node, pods in of.items() if node and pods} | left.get(volume, set())
         bound = volume in tied
         reach = [at for at in room if at[0] == driver and (at[1] in here or not bound)]
         closed = [at for at in reach if at[1] not in here and used[at] >= room[at]]

@@ -211,6 +211,42 @@ def test_large_claims_are_served_only_by_large_volumes_which_small_ones_may_take
     assert placed(*objects, claim("huge", "50Gi"), user("p-0", "large", "huge")) == {}
 
 
+SSD = {"selector": {"matchLabels": {"tier": "ssd"}}}
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "ssd", "other", "where"),
+    [
+        # The smaller claim comes first, and takes the smallest volume: the only one of its like.
+        ({}, SSD, "6Gi", "8Gi", "left out"),
+        ({}, SSD, "8Gi", "8Gi", "left out"),
+        ({}, SSD, "8Gi", "6Gi", "b"),
+        (SSD, {}, "6Gi", "8Gi", "b"),
+        ({}, {}, "6Gi", "8Gi", "b"),
+    ],
+)
+def test_a_pod_whose_claims_may_take_volumes_from_each_other_is_left_out(
+    small: Object, large: Object, ssd: str, other: str, where: str
+) -> None:
+    there = [
+        volume("v", HOST, "b", size=ssd, labels={"tier": "ssd"}),
+        volume("w", HOST, "b", size=other),
+    ]
+    claims = [claim("c1", "5Gi", **small), claim("c2", "6Gi", **large)]
+    assert open_nodes(*nodes(), storage_class(), user("p", "c1", "c2"), *there, *claims) == where
+
+
+def test_claims_of_one_size_take_volumes_from_each_other_in_any_order() -> None:
+    there = [
+        volume("v", HOST, "b", labels={"tier": "ssd"}),
+        volume("w", HOST, "b", size="20Gi"),
+    ]
+    for names in (("c1", "c2"), ("c2", "c1")):
+        claims = [claim("c1"), claim("c2", **SSD)]
+        dump = [*nodes(), storage_class(), user("p", *names), *there, *claims]
+        assert open_nodes(*dump) == "left out"
+
+
 def test_volumes_of_several_nodes_count_where_there_are_enough_for_all() -> None:
     users = [user(f"p-{i}", f"c{i}") for i in range(2)]
     objects = [*nodes(), storage_class(), claim("c0"), claim("c1"), *users, volume("v", ZONE, "z1")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 
 from kantopt.formats.kubernetes.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes.nodes import read_selector, read_term
@@ -20,7 +21,7 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     WaitingClaim,
     class_of,
 )
-from kantopt.formats.view import Key, View
+from kantopt.formats.view import Exact, Key, View
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import FREE
 from kantopt.schema.selection import expression_matches, selector_matches
@@ -55,6 +56,7 @@ class FreeVolumes:
             except UnexplainedError:
                 self._unread.add(key)
         self._waiting = waiting
+        self._at_odds = self._find_at_odds()
         self._names: dict[Key, list[str]] = {}
         self.stock = Stock()
         for name in sorted(set(only)):
@@ -78,9 +80,10 @@ class FreeVolumes:
         Raises
         ------
         UnexplainedError
-            If volumes of several nodes are too few for all, or several pods use the claim.
+            If volumes of several nodes are too few for all, several pods use the claim, or its pod
+            has others that it may take a volume from.
         """
-        if key not in self._names:
+        if key not in self._names or key in self._at_odds:
             raise UnexplainedError
 
     def alone(self, key: Key) -> list[Terms]:
@@ -99,6 +102,33 @@ class FreeVolumes:
         if any(terms is None for terms in lists):
             return []
         return [tuple(term for terms in lists for term in terms or ())]
+
+    def _find_at_odds(self) -> set[Key]:
+        """Return claims of pods with several of which one may take what another needs.
+
+        kube-scheduler serves the smaller claim first, with the smallest volume that suits it. No
+        other choice does better where whatever suits it alone is smaller than what suits both.
+        """
+        claims: dict[Key, list[Key]] = {}
+        for key in self._suits:
+            for user in self._waiting[key].users:
+                claims.setdefault(user, []).append(key)
+        known: dict[tuple[Volumes, Volumes], bool] = {}
+        found: set[Key] = set()
+        for keys in claims.values():
+            for first, second in permutations(keys, 2):
+                if (self._waiting[first].size or 0) <= (self._waiting[second].size or 0):
+                    pair = self._suits[first], self._suits[second]
+                    if pair not in known:
+                        known[pair] = self._takes_away(*pair)
+                    found.update(keys if known[pair] else ())
+        return found
+
+    def _takes_away(self, first: Volumes, second: Volumes) -> bool:
+        """Whether a claim may take a volume that the next needs, though another suits it."""
+        alone = [_size(self._volumes[name]) for name in first - second]
+        both = [_size(self._volumes[name]) for name in first & second]
+        return bool(alone and both) and max(alone) >= min(both)
 
     def _count(self, name: str) -> None:
         """Have pods of a class ask for volumes, and nodes offer them."""
@@ -228,7 +258,7 @@ def _holds(volume: View, claim: WaitingClaim) -> bool:
         If it depends on the version.
     """
     own, asked = volume.at("spec"), claim.view.at("spec")
-    if own.exact_amounts("capacity").get("storage", 0) < (claim.size or 0):
+    if _size(volume) < (claim.size or 0):
         return False
     if own.text("volumeMode", "Filesystem") != asked.text("volumeMode", "Filesystem"):
         return False
@@ -236,6 +266,10 @@ def _holds(volume: View, claim: WaitingClaim) -> bool:
     if own.text(attributes) != asked.text(attributes):
         raise UnexplainedError
     return True
+
+
+def _size(volume: View) -> Exact:
+    return volume.at("spec").exact_amounts("capacity").get("storage", 0)
 
 
 def _serves(volume: View, claim: WaitingClaim) -> bool:

@@ -256,7 +256,7 @@ def test_a_claim_for_one_pod_is_in_use_though_its_user_has_a_volume_that_is_not_
 
 
 def test_a_pod_with_an_ephemeral_volume_stays_unless_told() -> None:
-    owners = [{"uid": "u-p", "kind": "Pod", "name": "p"}]
+    owners = [{"uid": "u-p", "kind": "Pod", "name": "p", "controller": True}]
     claim = _claim("p-v", volume="pv", metadata={"ownerReferences": owners})
     safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 
@@ -271,10 +271,21 @@ def test_a_pod_with_an_ephemeral_volume_stays_unless_told() -> None:
     assert movable(annotations=safe)
 
 
-def test_an_ephemeral_claim_of_another_pod_is_mounted_nowhere() -> None:
-    claim = _claim("p-v", volume="pv", metadata={"ownerReferences": [{"uid": "other"}]})
-
-    assert _open(pod("p", volumes=[{"name": "v", "ephemeral": {}}]), claim, _volume("pv")) == []
+@pytest.mark.parametrize(
+    ("owner", "nodes"),
+    [
+        ({"uid": "uid-p", "controller": True}, ["a", "b", "c"]),
+        ({"uid": "uid-p"}, []),
+        ({"uid": "uid-p", "controller": False}, []),
+        ({"uid": "other", "controller": True}, []),
+    ],
+)
+def test_the_claim_of_an_ephemeral_volume_is_mounted_for_the_pod_that_controls_it_alone(
+    owner: Object, nodes: list[str]
+) -> None:
+    claim = _claim("p-v", volume="pv", metadata={"ownerReferences": [owner]})
+    user = pod("p", volumes=[{"name": "v", "ephemeral": {}}])
+    assert _open(user, claim, _volume("pv")) == nodes
 
 
 def test_a_claim_that_names_a_volume_and_is_not_bound_to_it_is_named() -> None:

@@ -88,8 +88,7 @@ class Volumes:
                 elif "ephemeral" in volume:
                     name = f"{pod.ref.name}-{volume.text('name')}"
                     claim = self._claim(pod, name)
-                    owners = claim.at("metadata").list("ownerReferences")
-                    if not any(owner.text("uid") == pod.ref.uid for owner in owners):
+                    if not _controlled(claim, pod):
                         lists.append(NOWHERE)
                     lists += self._reach(claim, zones=False)
         except UnexplainedError:
@@ -193,6 +192,12 @@ class Volumes:
         if len(lists) > 1:
             raise UnexplainedError
         return [there[0] + lists[0]]
+
+
+def _controlled(claim: View, pod: Pod) -> bool:
+    """Whether a pod is the controller of a claim, not only one of its owners."""
+    owners = claim.at("metadata").list("ownerReferences")
+    return any(owner.text("uid") == pod.ref.uid and owner.flag("controller") for owner in owners)
 
 
 def _allowed(storage_class: View) -> Terms:

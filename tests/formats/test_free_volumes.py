@@ -211,6 +211,13 @@ def test_large_claims_are_served_only_by_large_volumes_which_small_ones_may_take
     assert placed(*objects, claim("huge", "50Gi"), user("p-0", "large", "huge")) == {}
 
 
+def test_a_claim_that_is_two_volumes_of_its_pod_needs_a_volume_for_each() -> None:
+    twice = [{"name": n, "persistentVolumeClaim": {"claimName": "c"}} for n in ("v", "w")]
+    dump = [*nodes(), storage_class(), claim("c"), pod("p", volumes=twice), volume("v", HOST, "a")]
+    assert open_nodes(*dump) == ""
+    assert open_nodes(*dump, volume("w", HOST, "a")) == "a"
+
+
 SSD = {"selector": {"matchLabels": {"tier": "ssd"}}}
 
 

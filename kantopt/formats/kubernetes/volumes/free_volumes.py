@@ -139,7 +139,7 @@ class FreeVolumes:
         if any(self._waiting[key].storage_class == name for key in self._unread):
             return  # it may take any volume
         members = list(kinds)
-        demand = [len(keys) for keys in kinds.values()]
+        demand = [sum(self._waiting[key].volumes for key in keys) for keys in kinds.values()]
         groups = {
             volume: frozenset(k for k, suits in enumerate(members) if volume in suits)
             for volume in sorted(frozenset().union(*members))
@@ -166,10 +166,10 @@ class FreeVolumes:
                 self.stock.offers.setdefault(node, Counter())[resource] = count
 
     def _ask(self, key: Key, resource: str) -> None:
-        users = self._waiting[key].users
-        if len(users) == 1:
+        claim = self._waiting[key]
+        if len(claim.users) == 1:
             self._names.setdefault(key, []).append(resource)
-            self.stock.asks.setdefault(users[0], Counter())[resource] += 1
+            self.stock.asks.setdefault(claim.users[0], Counter())[resource] += claim.volumes
 
     def _nodes_of(self, name: str) -> frozenset[str]:
         """Return the nodes that can use a volume."""

@@ -35,6 +35,9 @@ class WaitingClaim:
         Bytes that it asks for; ``None`` if it says nothing.
     users
         Pods without a node that use it.
+    volumes
+        Volumes of one pod, at most, that are this claim: kube-scheduler looks for a volume for each
+        of them.
     """
 
     key: Key
@@ -42,6 +45,7 @@ class WaitingClaim:
     storage_class: str
     size: Exact | None
     users: tuple[Key, ...]
+    volumes: int
 
 
 def class_of(view: View) -> str:
@@ -71,17 +75,23 @@ def waiting_claims(objects: Objects) -> dict[Key, WaitingClaim]:
         for name, view in objects.named("storage.k8s.io", "StorageClass").items()
         if view.text("volumeBindingMode") == "WaitForFirstConsumer"
     }
-    users: dict[Key, list[Key]] = {}
+    users: dict[Key, Counter[Key]] = {}
     for pod in objects.pods():
         if not pod.at("spec").text("nodeName"):
-            for name in Counter(claims_used(pod)):
-                users.setdefault((pod.key[0], name), []).append(pod.key)
+            for name in claims_used(pod):
+                users.setdefault((pod.key[0], name), Counter())[pod.key] += 1
     found = {}
     for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
         taken = claim.at("spec").text("volumeName") or "deletionTimestamp" in claim.at("metadata")
         chosen = CHOSEN in claim.at("metadata").words("annotations")
         lost = claim.at("status").text("phase") == "Lost"
         if key in users and class_of(claim) in late and not (taken or chosen or lost):
-            pods = tuple(users[key])
-            found[key] = WaitingClaim(key, claim, class_of(claim), size_of(claim), pods)
+            found[key] = WaitingClaim(
+                key,
+                claim,
+                class_of(claim),
+                size_of(claim),
+                users=tuple(users[key]),
+                volumes=max(users[key].values()),
+            )
     return found

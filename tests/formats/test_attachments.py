@@ -159,6 +159,43 @@ def test_volumes_of_an_old_plugin_count_for_the_driver_that_took_over() -> None:
     assert _bound(node("a"), _csi("a", 0), *disk, _user("p", "disk")) == {"default/p": "a"}
 
 
+@pytest.mark.parametrize(
+    ("source", "provisioner", "driver", "counts"),
+    [
+        (
+            {"portworxVolume": {"volumeID": "v"}},
+            "kubernetes.io/portworx-volume",
+            "pxd.portworx.com",
+            True,
+        ),
+        (
+            {"vsphereVolume": {"volumePath": "v"}},
+            "kubernetes.io/vsphere-volume",
+            "csi.vsphere.vmware.com",
+            False,
+        ),
+    ],
+)
+def test_volumes_of_an_old_plugin_count_where_the_scheduler_counts_them(
+    source: Object, provisioner: str, driver: str, counts: bool
+) -> None:
+    limits = [node("a"), _csi("a", 0, driver)]
+    assert (_bound(*limits, *_volume("disk", **source), _user("p", "disk")) == {}) is counts
+    inline = pod("p", volumes=[{"name": "v", **source}], owner="StatefulSet/p")
+    assert (_bound(*limits, inline) == {}) is counts
+    waiting = _volume("new")[1]
+    waiting["spec"] |= {"volumeName": "", "storageClassName": "old"}
+    made_by: Object = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "old"},
+        "provisioner": provisioner,
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    del waiting["metadata"]["annotations"]
+    assert (_bound(*limits, waiting, made_by, _user("p", "new")) == {}) is counts
+
+
 def test_a_volume_that_is_still_attached_takes_room_until_it_is_detached() -> None:
     left = [*_volume("left"), _attached("pv-left", "a")]
     assert len(_bound(node("a"), _csi("a", 2), *TWO, *left)) == 1

@@ -25,17 +25,21 @@ _MIGRATED = {
     "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "cinder": "cinder.csi.openstack.org",
     "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "portworxVolume": "pxd.portworx.com",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
     "vsphereVolume": "csi.vsphere.vmware.com",
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
 }
 """CSI drivers that took over the volumes of the old plugins, by source and provisioner."""
+_UNCOUNTED = ("vsphereVolume", "kubernetes.io/vsphere-volume")
+"""Those whose volumes kube-scheduler does not count against what the driver can attach."""
 
 _INLINE = {
     "awsElasticBlockStore": "volumeID",
     "gcePersistentDisk": "pdName",
     "azureDisk": "diskName",
     "cinder": "volumeID",
-    "vsphereVolume": "volumePath",
+    "portworxVolume": "volumeID",
 }
 """What tells volumes without a claim apart."""
 
@@ -268,7 +272,8 @@ class _Drivers:
         spec = self._volumes[name].at("spec")
         if "csi" in spec:
             return spec.at("csi").text("driver"), spec.at("csi").text("volumeHandle", name)
-        return next(((_MIGRATED[kind], name) for kind in _MIGRATED if kind in spec), None)
+        counted = (kind for kind in _MIGRATED if kind in spec and kind not in _UNCOUNTED)
+        return next(((_MIGRATED[kind], name) for kind in counted), None)
 
     def _of_claim(self, claim: View) -> _Volume | None:
         name = claim.at("spec").text("volumeName")
@@ -276,6 +281,6 @@ class _Drivers:
             return self.named(name)
         found = self._classes.get(class_of(claim))
         provisioner = "" if found is None else found.text("provisioner")
-        if not provisioner:
+        if not provisioner or provisioner in _UNCOUNTED:
             return None
         return driver_of(provisioner), f"claim {'/'.join(claim.key)}"

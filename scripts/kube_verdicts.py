@@ -4,7 +4,7 @@
     python scripts/kube_verdicts.py [FILE]     # default: $KANTOPT_DATA/kube_scheduler/...
 
 Prints one table. Exits with 1 if the two disagree on any pair, but for policies of ours by which
-we are stricter on purpose.
+we differ on purpose.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def main() -> int:
         )
 
     each("refused on purpose", told.on_purpose)
+    each("allowed on purpose", told.allowed_on_purpose)
     each("allowed, the scheduler refuses", told.allowed_wrongly)
     each("refused, the scheduler allows", told.refused_wrongly)
     each("dumps refused", told.unreadable)

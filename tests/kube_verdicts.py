@@ -11,7 +11,7 @@ import copy
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -47,7 +47,7 @@ class Pair:
     searched: bool
     """Whether the search would place the pod there."""
     policy: str
-    """A policy of ours by which we are stricter than the scheduler on purpose; mostly none."""
+    """A policy of ours by which we differ from the scheduler on purpose; mostly none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,30 @@ def question_about(record: Mapping[str, Any]) -> Question:
     return question_of([RawDocument(record["name"], 0, record["dump"])], how)
 
 
+class _Read:
+    """A record as kantopt reads it, and what its judge says of a pod on a node."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self.question = question_about(record)
+        self.instance = self.question.instance(model())
+        self.index = _pending(self.question, self.instance)
+        self._known: dict[tuple[int, int], tuple[str, ...]] = {}
+
+    def rules(self, pod: str, node: str) -> tuple[str, ...]:
+        """Return the rules that refuse a pod on a node."""
+        key = self.index[pod], self.instance.node_index[node]
+        if key not in self._known:
+            self._known[key] = _judged(self.instance, *key)
+        return self._known[key]
+
+
 def compare(record: Mapping[str, Any]) -> Compared:
     """Ask judge and search what the scheduler was asked."""
-    question = question_about(record)
-    instance = question.instance(model())
-    state = State(instance)
-    index = _pending(question, instance)
+    read = _Read(record)
+    state = State(read.instance)
     reasons = {
         f"{job.namespace}/{pod.name}": ", ".join(podset.not_modelled)
-        for job in question.jobs
+        for job in read.question.jobs
         for podset in job.pod_sets
         if podset.not_modelled
         for pod in podset.pods
@@ -96,16 +111,10 @@ def compare(record: Mapping[str, Any]) -> Compared:
         for item in record["dump"]["items"]
         if item["kind"] in ("Node", "Pod")
     }
-    promised = {
-        (item["status"].get("nominatedNodeName"), not item["spec"].get("nodeName"))
-        for item in objects.values()
-        if item["kind"] == "Pod"
-    }
-    known: dict[tuple[int, int], tuple[tuple[str, ...], bool]] = {}
     searched: dict[int, Ints] = {}
     pairs, left_out = [], {}
     for pod, verdicts in record["verdicts"].items():
-        s = index.get(pod)
+        s = read.index.get(pod)
         if s is None and "nominatedNodeName" in objects["Pod", pod]["status"]:
             left_out[pod] = "nominated"
             continue
@@ -115,43 +124,125 @@ def compare(record: Mapping[str, Any]) -> Compared:
         if s not in searched:
             searched[s] = _searched(state, s)
         for node, plugins in verdicts.items():
-            n = instance.node_index[node]
-            if (s, n) not in known:
-                known[s, n] = _judged(instance, s, n), bool(searched[s][n])
-            policy = _policy(objects["Pod", pod], objects["Node", node])
-            if (node, True) in promised:
-                policy = "room of a nominated pod"
-            pairs.append(Pair(record["name"], pod, node, tuple(plugins), *known[s, n], policy))
-    if any(_lonely(pair) for pair in pairs) and (stays := _none_leaves(record)) is not None:
-        near = {(pair.pod, pair.node) for pair in compare(stays).pairs if not pair.rules}
-        policy = "nobody to be near but pods that terminate"
-        pairs = [
-            replace(pair, policy=policy)
-            if _lonely(pair) and (pair.pod, pair.node) in near
-            else pair
-            for pair in pairs
-        ]
+            rules = read.rules(pod, node)
+            fits = bool(searched[s][read.instance.node_index[node]])
+            pair = Pair(record["name"], pod, node, tuple(plugins), rules, fits, "")
+            if bool(plugins) != bool(rules):
+                policy = _policy(objects["Pod", pod], objects["Node", node]) if rules else ""
+                policy = policy or _explained(record, pair) or _not_taken(record, read, pair)
+                pair = replace(pair, policy=policy)
+            pairs.append(pair)
     return Compared(record["name"], tuple(pairs), left_out)
 
 
-def _lonely(pair: Pair) -> bool:
-    """Whether we alone refuse a pod, for want of one that it must be near."""
-    return not pair.plugins and pair.rules == ("affinity",)
+def _explained(record: Mapping[str, Any], pair: Pair) -> str:
+    """Name the policy without whose cause, in a changed record, we say what the scheduler does."""
+    for name, rules, change in _CHANGES:
+        if rules is not None and pair.rules != rules:
+            continue
+        changed = {**record, "dump": copy.deepcopy(record["dump"])}
+        if not change(changed["dump"], pair):
+            continue
+        read = _Read(changed)
+        if pair.pod in read.index and bool(read.rules(pair.pod, pair.node)) == bool(pair.plugins):
+            return name
+    return ""
 
 
-def _none_leaves(record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a record in which no running pod terminates; ``None`` if none does."""
-    changed = copy.deepcopy(dict(record))
+def _not_taken(record: Mapping[str, Any], read: _Read, pair: Pair) -> str:
+    """Name the policy by which a pod that is nominated to a node, and waits here, keeps no room."""
+    waits = any(
+        item["kind"] == "Pod"
+        and _name(item) in read.index
+        and item["status"].get("nominatedNodeName") == pair.node
+        for item in record["dump"]["items"]
+    )
+    return "nominated pod that its node does not take" if waits and not pair.rules else ""
+
+
+_Dump = dict[str, Any]
+
+
+def _none_leaves(dump: _Dump, _: Pair) -> bool:
+    """Have no running pod terminate."""
     leaving = [
         item["metadata"]
-        for item in changed["dump"]["items"]
+        for item in dump["items"]
         if item["kind"] == "Pod"
         and item["spec"].get("nodeName")
         and "deletionTimestamp" in item["metadata"]
     ]
     for metadata in leaving:
         del metadata["deletionTimestamp"]
-    return changed if leaving else None
+    return bool(leaving)
+
+
+def _for_many_nodes(dump: _Dump, _: Pair) -> bool:
+    """Have each claim that is bound be for many nodes."""
+    claims = [
+        item["spec"]
+        for item in dump["items"]
+        if item["kind"] == "PersistentVolumeClaim"
+        and item["spec"].get("volumeName")
+        and item["spec"].get("accessModes") == ["ReadWriteOnce"]
+    ]
+    for spec in claims:
+        spec["accessModes"] = ["ReadWriteMany"]
+    return bool(claims)
+
+
+def _each_alone(dump: _Dump, _: Pair) -> bool:
+    """Hold each volume that is to be made by itself against the room that is told."""
+    told = [item for item in dump["items"] if item["kind"] == "CSIStorageCapacity"]
+    rooms = [item for item in told if "capacity" in item]
+    for item in rooms:
+        item.setdefault("maximumVolumeSize", item.pop("capacity"))
+    return bool(rooms)
+
+
+def _nobody_elsewhere(dump: _Dump, pair: Pair) -> bool:
+    """Leave out all other pods that are not on the node, and have those on it share no claim."""
+    used: set[tuple[str, str]] = set()
+    for item in _others(dump, pair, lambda pod: pod["spec"].get("nodeName") == pair.node):
+        own = item["spec"].get("volumes", [])
+        claims = [volume.get("persistentVolumeClaim", {}).get("claimName", "") for volume in own]
+        keys = [(item["metadata"]["namespace"], name) for name in claims]
+        item["spec"]["volumes"] = [v for v, key in zip(own, keys, strict=True) if key not in used]
+        used.update(key for key in keys if key[1])
+    return True
+
+
+def _none_nominated(dump: _Dump, pair: Pair) -> bool:
+    """Leave out all other pods that are nominated."""
+    before = len(dump["items"])
+    _others(
+        dump,
+        pair,
+        lambda pod: pod["spec"].get("nodeName") or not pod["status"].get("nominatedNodeName"),
+    )
+    return len(dump["items"]) < before
+
+
+def _others(dump: _Dump, pair: Pair, stays: Callable[[_Dump], object]) -> list[_Dump]:
+    """Leave out other pods that do not stay; return those that do, and the pod itself last."""
+    dump["items"] = [
+        item
+        for item in dump["items"]
+        if item["kind"] != "Pod" or _name(item) == pair.pod or stays(item)
+    ]
+    pods = [item for item in dump["items"] if item["kind"] == "Pod"]
+    return sorted(pods, key=lambda item: _name(item) == pair.pod)
+
+
+_CHANGES: tuple[tuple[str, tuple[str, ...] | None, Callable[[_Dump, Pair], bool]], ...] = (
+    ("nobody to be near but pods that terminate", ("affinity",), _none_leaves),
+    ("nominated pod that counts as placed", None, _none_nominated),
+    ("claim for one node that is in use on another", ("eligibility",), _for_many_nodes),
+    ("room for volumes to be made that is for all of them", ("capacity",), _each_alone),
+    ("room to attach volumes that is kept for others", ("capacity",), _nobody_elsewhere),
+)
+"""Policies by which we differ: their names, the rules that refuse by them (any, or none, without),
+and how a record is changed so that there is no cause for them."""
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -239,6 +330,8 @@ class Tally:
     both_refuse: int = 0
     on_purpose: Counter[str] = field(default_factory=Counter)
     """Pairs that we refuse by a policy of ours, by policy."""
+    allowed_on_purpose: Counter[str] = field(default_factory=Counter)
+    """Pairs that we allow by a policy of ours."""
     allowed_wrongly: Counter[str] = field(default_factory=Counter)
     """By the scheduler's plugins, one count for each of them."""
     refused_wrongly: Counter[str] = field(default_factory=Counter)
@@ -262,8 +355,9 @@ class Tally:
             if bool(pair.plugins) == bool(pair.rules):
                 self.both_refuse += bool(pair.rules)
                 self.both_allow += not pair.rules
-            elif pair.rules and pair.policy:
-                self.on_purpose[pair.policy] += 1
+            elif pair.policy:
+                ours = self.on_purpose if pair.rules else self.allowed_on_purpose
+                ours[pair.policy] += 1
             else:
                 wrong = self.refused_wrongly if pair.rules else self.allowed_wrongly
                 for cause in pair.rules or pair.plugins:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 
 from kantopt.formats.kubernetes.pod_neighbours import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
-from kantopt.schema.base import Part
+from kantopt.schema.base import Expression, Part
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import (
     Job,
+    NodeSelectorTerm,
     PodAffinityTerm,
     PodAntiAffinityTerm,
     PodRef,
@@ -136,7 +138,8 @@ def _placed_by(pod_set: PodSet) -> Data:
     """Return the fields of a pod's spec that decide where it may go."""
     node: Data = {}
     if pod_set.node_affinity:
-        node[REQUIRED] = {"nodeSelectorTerms": [_plain(item) for item in pod_set.node_affinity]}
+        terms = [_plain(each) for term in pod_set.node_affinity for each in _by_one_name(term)]
+        node[REQUIRED] = {"nodeSelectorTerms": terms}
     if pod_set.preferred_node_affinity:
         node[PREFERRED] = [_plain(item) for item in pod_set.preferred_node_affinity]
     affinity = {
@@ -159,6 +162,19 @@ def _placed_by(pod_set: PodSet) -> Data:
         "topologySpreadConstraints": spread,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def _by_one_name(term: NodeSelectorTerm) -> Iterator[NodeSelectorTerm]:
+    """Yield terms of which a node meets one if it meets this: each compares fields with one value.
+
+    Kubernetes takes no others.
+    """
+    choices: list[list[tuple[Expression, ...]]] = []
+    for item in term.match_fields:
+        each = [item.model_copy(update={"values": (value,)}) for value in item.values]
+        choices.append([(one,) for one in each] if item.operator == "In" else [tuple(each)])
+    for chosen in product(*choices):
+        yield term.model_copy(update={"match_fields": tuple(chain(*chosen))})
 
 
 def _pods(

@@ -104,8 +104,7 @@ class TopologySpreadConstraint(Part):
         default="Honor", description="Honor: only nodes count that selector and affinity admit"
     )
     node_taints_policy: Literal["Honor", "Ignore"] = Field(
-        default="Ignore",
-        description="Honor: only nodes count whose taints the pods tolerate, if only for a time",
+        default="Ignore", description="Honor: only nodes whose taints pods tolerate, if for a time"
     )
 
 

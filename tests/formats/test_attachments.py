@@ -239,6 +239,14 @@ def test_a_shared_volume_that_is_still_attached_takes_its_room_once() -> None:
     assert "default/r" not in _bound(*dump, _csi("a", 1))
 
 
+def test_a_volume_of_several_pods_does_not_come_to_where_another_is_still_attached() -> None:
+    moved = [*_many("moved"), _user("r", "moved", on="a"), _attached("pv-moved", "b")]
+    users = [_user("q", "one", on="a"), _user("p", "one", requests={"cpu": "8"})]
+    dump = [node("a"), node("b"), _csi("a", 9), *_many("one"), *users, *moved]
+    assert _bound(*dump, _csi("b", 1)) == {}
+    assert _bound(*dump, _csi("b", 2)) == {"default/p": "b"}
+
+
 def test_many_volumes_that_are_still_attached_each_take_room_once() -> None:
     names = ["s0", "s1", "s2"]
     waiting = [_user(f"{name}-{i}", name) for name in names for i in range(2)]

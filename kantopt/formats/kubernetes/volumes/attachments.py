@@ -172,6 +172,7 @@ def _keep_room(
     used: Counter[tuple[str, str]] = Counter()
     for (driver, _), of in users.items():
         used.update({(driver, node): pods for node, pods in of.items()})
+    used.update((volume[0], node) for volume in left if volume in users for node in left[volume])
     least = {d: min(n for (other, _), n in room.items() if other == d) for d, _ in users}
     kept, more = dict[_Volume, list[str]](), Counter[str]()
     shared = [volume for volume, of in users.items() if of.total() > 1]
@@ -188,7 +189,7 @@ def _keep_room(
         more[driver] += not bound
         for at in {*reach}.difference(closed):
             room[at] -= 1
-            used[at] -= of[at[1]]
+            used[at] -= of[at[1]] or at[1] in here
     return kept
 
 

@@ -322,3 +322,23 @@ def test_volumes_of_few_pods_do_not_take_all_the_room_and_count_for_each_pod() -
     assert line.endswith(": 1 (h-s2)")
     assert _room(read(*dump)) == {"a": 2}
     assert not any("attach" in line for line in read(node("a"), _csi("a", 1), *TWO).notes)
+
+
+def test_a_volume_of_one_pod_at_a_time_keeps_no_room_for_others_who_want_it() -> None:
+    volume = _volume("one")
+    volume[1]["spec"]["accessModes"] = ["ReadWriteOncePod"]
+    users = [_user("holds", "one", on="a"), _user("wants", "one")]
+    nodes = [node("a"), node("b"), _csi("a", 2), _csi("b", 2)]
+    nodes[0]["spec"]["unschedulable"] = True
+    dump = [*nodes, *volume, *_volume("two"), *_volume("three"), *users, _user("p", "two", "three")]
+    assert _bound(*dump) == {"default/p": "b"}
+    assert not any("attach" in line for line in read(*dump).notes)
+
+
+def test_volumes_for_which_room_is_kept_everywhere_are_named() -> None:
+    users = [_user(name, "one") for name in ("p", "q")]
+    dump = [node("a"), _csi("a", 2), *_many("one"), *_volume("two"), *users, _user("r", "two")]
+    notes = [line for line in read(*dump).notes if "attach" in line]
+    assert notes == [
+        "volumes for which room to attach is kept wherever their pods may be: 1 (h-one)"
+    ]

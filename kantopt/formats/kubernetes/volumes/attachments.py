@@ -86,7 +86,12 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     totals = Counter(driver for own in found.values() for driver, _ in own)
     scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
     tied = volumes.one_node & held
-    kept = _keep_room({v: of for v, of in users.items() if v[0] in scarce}, room, tied, left)
+    shared = {
+        volume: of
+        for volume, of in users.items()
+        if volume[0] in scarce and of.total() > 1 and volume not in volumes.one_pod
+    }
+    kept = _keep_room(users, shared, room, tied, left)
     asks = {
         key: Counter(d for d, _ in own - kept.keys() if d in scarce) for key, own in found.items()
     }
@@ -108,9 +113,11 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
             stock.offers.setdefault(node, Counter())[_name_of(volume)] = 0
     own_room = {v: nodes for v, nodes in left.items() if v in users.keys() - kept.keys()}
     _set_apart(own_room, stock, room, {key: own - kept.keys() for key, own in found.items()})
-    for volume, of in sorted(users.items()):
-        if of.total() > 1 and volume[0] in scarce and volume not in kept:
-            text = "volumes that count once for each of their pods against attach limits"
+    for volume in sorted(shared):
+        text = "volumes that count once for each of their pods against attach limits"
+        if volume in kept and volume not in tied:
+            text = "volumes for which room to attach is kept wherever their pods may be"
+        if volume not in kept or volume not in tied:
             notes.add(text, volume[1])
     return stock
 
@@ -145,6 +152,7 @@ def _set_apart(
 
 def _keep_room(
     users: Mapping[_Volume, Counter[str]],
+    shared: Collection[_Volume],
     room: dict[tuple[str, str], int],
     tied: Collection[_Volume],
     left: Mapping[_Volume, set[str]],
@@ -155,6 +163,8 @@ def _keep_room(
     ----------
     users
         How many pods use each volume, by node.
+    shared
+        Those of several pods that may use them at a time, of drivers whose room may not suffice.
     room
         Volumes that can be attached at a time, by driver and node.
     tied
@@ -173,9 +183,8 @@ def _keep_room(
     for (driver, _), of in users.items():
         used.update({(driver, node): pods for node, pods in of.items()})
     used.update((volume[0], node) for volume in left if volume in users for node in left[volume])
-    least = {d: min(n for (other, _), n in room.items() if other == d) for d, _ in users}
+    least = {d: min(n for (other, _), n in room.items() if other == d) for d, _ in shared}
     kept, more = dict[_Volume, list[str]](), Counter[str]()
-    shared = [volume for volume, of in users.items() if of.total() > 1]
     for volume in sorted(shared, key=lambda v: (-users[v].total(), v)):
         driver, of = volume[0], users[volume]
         here = {node for node, pods in of.items() if node and pods} | left.get(volume, set())
@@ -240,6 +249,8 @@ class _Drivers:
         self._classes = objects.named("storage.k8s.io", "StorageClass")
         self.one_node: set[_Volume] = set()
         """Volumes that one node may use at a time, of those that were asked about."""
+        self.one_pod: set[_Volume] = set()
+        """Volumes that one pod may use at a time."""
 
     def of(self, pod: View) -> set[_Volume]:
         """Return the distinct volumes of a pod."""
@@ -248,8 +259,11 @@ class _Drivers:
             claim = self._claims.get((pod.key[0], name))
             if claim is not None and (volume := self._of_claim(claim)) is not None:
                 found.add(volume)
-                if set(claim.at("spec").strings("accessModes")) == {"ReadWriteOnce"}:
+                modes = set(claim.at("spec").strings("accessModes"))
+                if modes == {"ReadWriteOnce"}:
                     self.one_node.add(volume)
+                if "ReadWriteOncePod" in modes:
+                    self.one_pod.add(volume)
         for item in pod.at("spec").list("volumes"):
             found |= {
                 (_MIGRATED[kind], f"{kind} {item.at(kind).text(field)}")

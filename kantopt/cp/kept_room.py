@@ -210,34 +210,15 @@ def _keep_within(
 
 
 def _came(m: Variables, kept: _Kept, queue: Queue, r: int) -> IntVar:
-    """Whether pods come to a queue that use a resource (true if they do).
-
-    Of a pod set with victims, all of whose places are taken again, those that move are more.
-    """
+    """Whether pods come to a queue that use a resource (true if they do)."""
     podsets = m.instance.podsets
     terms: Terms = []
     for s in kept.arriving:
-        if not podsets[s].demand[r] or m.instance.job_of(s).queue != queue.index:
-            continue
-        if not podsets[s].running:
+        own = m.instance.job_of(s).queue == queue.index
+        if podsets[s].demand[r] and own and not podsets[s].running:
             terms += [(var, 1) for var in m.arrive[s].values()]
-        elif s in kept.victims:
-            terms.append((_moves_beside(m, s), podsets[s].count))
     most = sum(podsets[s].count for s in kept.arriving)
     return m.positive(("kept came", queue.index, r, kept.priority), weighted(terms), most)
-
-
-def _moves_beside(m: Variables, s: int) -> IntVar:
-    """Whether pods of a pod set move while others are evicted (true if they do)."""
-
-    def make() -> IntVar:
-        both = m.cp.new_bool_var(f"moves_beside[{s}]")
-        arrives = weighted([(var, 1) for var in m.arrive[s].values()])
-        moves = m.positive(("moves", s), arrives, m.instance.podsets[s].count)
-        m.cp.add(moves + m.evicts(s) - both <= 1)
-        return both
-
-    return m.once(("moves beside", s), make)
 
 
 def _shares(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> IntVar:
@@ -267,11 +248,15 @@ def _concerned(m: Variables, kept: _Kept, queues: list[Queue], r: int) -> bool:
 
 
 def _use(m: Variables, kept: _Kept, queue: Queue, r: int) -> LinearExprT:
+    """What a queue uses; of pods that stay, move or are put back each counts once."""
     victims, arriving = set(kept.victims), set(kept.arriving)
     terms: Terms = []
     for podset in m.instance.podsets:
         s, amount = podset.index, podset.demand[r]
         if amount and m.instance.jobs[podset.job].queue == queue.index:
+            if s in victims and s in arriving:
+                terms.append((podset.count, amount))
+                continue
             for spot, var in m.stay[s].items():
                 terms.append((_pods(m, s, spot) if s in victims else var, amount))
             if s in arriving:
@@ -297,7 +282,7 @@ def _beyond(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> LinearExpr
 
 def _most_used(m: Variables, queue: Queue, r: int) -> int:
     return sum(
-        2 * podset.count * podset.demand[r]
+        podset.count * podset.demand[r]
         for podset in m.instance.podsets
         if m.instance.jobs[podset.job].queue == queue.index
     )

@@ -15,7 +15,8 @@ class KeptQuota:
     """What queues would use were victims from a priority up back, and their preemptors away.
 
     The counterpart of :class:`~kantopt.search.preemption.kept_room.KeptRoom`, which tells it what
-    has changed on a node.
+    has changed on a node. Where pods of one pod set are evicted and others move, the latter count
+    twice, unlike for the judge: that errs on the safe side.
     """
 
     def __init__(self, state: State, below: list[int]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.placement import Spots
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.anti_affinity import check_anti_affinity
 from kantopt.verify.rules.capacity import check_capacity
@@ -67,7 +67,7 @@ def check_priority(step: Step) -> Iterator[Violation]:
                     f"{sum(unit.values())} of 0 pods evicted that fit back on {', '.join(nodes)}",
                 )
     for priority in sorted(gone):
-        kept = Step(instance, step.before, _with_victims_kept(step, priority))
+        kept = _kept(step, priority, every_spot=True)
         for violation in _broken(step, kept, priority):
             yield Violation(
                 Rule.PRIORITY,
@@ -84,17 +84,20 @@ def _broken(step: Step, kept: Step, priority: int) -> Iterator[Violation]:
     def entitled(j: int) -> bool:
         return instance.jobs[j].may_preempt and instance.jobs[j].priority > priority
 
+    counted = _kept(step, priority, every_spot=False)
     for rule, checked in ROOM_RULES.items():
-        yield from checked(kept) if instance.on(rule) else ()
+        if instance.on(rule):
+            yield from checked(counted if rule is Rule.QUOTA else kept)
     if instance.on(Rule.SPREAD):
         yield from check_kept_spread(step, kept.after, entitled)
 
 
-def _with_victims_kept(step: Step, priority: int) -> Placement:
-    """Return the placement with victims of a priority or a higher one back where they were.
+def _kept(step: Step, priority: int, *, every_spot: bool) -> Step:
+    """Return the step with victims of a priority or a higher one back where they were.
 
-    Arrivals that may evict that priority are away; of a pod set with victims all pods are back
-    that left a spot, for nobody can tell those that moved from those that are evicted.
+    Arrivals that may evict that priority are away; of a pod set with victims all pods are back,
+    with ``every_spot`` at each that was left beside those that moved: nobody can tell who moved
+    from who is evicted. Quota does not ask where pods are, and there each counts once.
     """
     changes: dict[int, Spots] = {}
     for s in step.changed:
@@ -104,9 +107,10 @@ def _with_victims_kept(step: Step, priority: int) -> Placement:
             came = step.arrivals[s]
             after = {spot: k - came.get(spot, 0) for spot, k in after.items()}
         if job.priority >= priority and step.evicted(s):
-            after = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
+            left = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
+            after = left if every_spot else before
         changes[s] = after
-    return step.after.replace(changes)
+    return Step(step.instance, step.before, step.after.replace(changes))
 
 
 def victim_units(step: Step, job: Job) -> Iterator[Pods]:

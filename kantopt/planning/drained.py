@@ -203,7 +203,7 @@ def _why_together(instance: Instance, j: int) -> str:
             podset = instance.podsets[s]
             return f"{said}, and {podset.name} is not movable{stays_words((podset,))}"
     if freedom_of(instance).moves[running[0]]:
-        return f"{said}: no room for all of them elsewhere was found"
+        return f"{said}: no place for all of them elsewhere was found"
     budgets = sorted({b for s in running for b in instance.podsets[s].budgets})
     for b in budgets if instance.on(Rule.DISRUPTION) else ():
         budget = instance.budgets[b]

@@ -202,7 +202,7 @@ def test_a_group_of_a_leader_worker_set_moves_whole_off_a_drained_node(
 @pytest.mark.parametrize(
     ("more", "options", "why"),
     [
-        ([node("n2", cpu="2")], [], "no room for all of them elsewhere was found"),
+        ([node("n2", cpu="2")], [], "no place for all of them elsewhere was found"),
         ([node("n2")], ["--max-moves", "2"], "2 may move"),
         ([node("n2")], ["--limit", "movesPerWave=1"], "1 may move"),
         (

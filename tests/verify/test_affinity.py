@@ -136,6 +136,19 @@ def test_a_pod_that_moves_is_not_near_itself_but_may_be_the_first_of_its_like() 
     assert allowed(two, j=["b1"])
 
 
+def test_pods_of_a_job_that_restarts_as_a_whole_stay_nowhere() -> None:
+    whole, like = {"disruptionMode": "all"}, {"labels": {"team": "x"}}
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"team": "x"}}}
+    jobs = [
+        job("j", pods(count=2, on=["a1", "b1"], podAffinity=[term], **like), **whole),
+        job("r", pods(on=["a1"], **like)),
+    ]
+    instance = question(NODES, jobs)
+    assert broken(instance, Rule.AFFINITY, j=["b1", "b1"]) == why("b1", HOST)
+    assert allowed(instance, j=["a1", "a1"])
+    assert allowed(question(NODES, jobs[:1]), j=["b1", "b1"])
+
+
 def test_one_that_moves_as_the_first_is_company_for_those_that_come() -> None:
     like = {"labels": {"team": "x"}}
     term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"team": "x"}}}

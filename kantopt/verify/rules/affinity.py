@@ -22,10 +22,7 @@ def check_affinity(step: Step) -> Iterator[Violation]:
     instance = step.instance
     if step.standing or not any(step.arrivals[near.owner] for near in instance.affinities):
         return
-    staying = {
-        s: {x.node for x, k in step.after.podsets[s].items() if k and step.before.podsets[s].get(x)}
-        for s in instance.anchors
-    }
+    staying = {s: _staying(step, s) for s in instance.anchors}
 
     def stays(near: Affinity, key: str, domain: str) -> bool:
         return any(
@@ -38,6 +35,14 @@ def check_affinity(step: Step) -> Iterator[Violation]:
     arriving = {(s, x.node) for s, spots in enumerate(step.arrivals) for x in spots}
     for near, n, key in unanchored(instance, arriving, stays, vacant):
         yield Violation(Rule.AFFINITY, instance.subject(near.owner), message(instance, n, key))
+
+
+def _staying(step: Step, s: int) -> set[int]:
+    """Nodes where pods of a pod set stay; of a job that restarts as a whole none does."""
+    if s in step.restarted:
+        return set()
+    before, after = step.before.podsets[s], step.after.podsets[s]
+    return {spot.node for spot, pods in after.items() if pods and before.get(spot)}
 
 
 def message(instance: Instance, n: int, key: str) -> str:

@@ -190,6 +190,9 @@ def _text(
     for name, reason in advised.items():
         said = "; ".join(f"{plural(a.count, 'task')} {towards(a)}" for a in acts[name].actions)
         head.append(comment(f"Left to you: {name}, {said}: {reason}."))
+    drained = _emptied(plan, kinds)
+    if drained:
+        head.append(comment(f"Drains first, and leaves drained: {drained}."))
     jobs = sorted({line.split()[2] for line in lines})
     steps = sorted({int(line.split()[0]) for line in lines})
     head += [
@@ -200,11 +203,18 @@ def _text(
         f"taken={word(taken)}",
         f"jobs={word(','.join(jobs))}",
         f"steps={word(' '.join(map(str, steps)))}",
+        f"drained={word(drained)}",
         "# Step, action, job, when it was submitted, number and list of nodes.",
         f"plan={word(chr(10).join(lines))}",
         "",
     ]
     return "\n".join(head) + "\n" + SLURM_SCRIPT.read_text(encoding="utf-8")
+
+
+def _emptied(plan: Plan, kinds: Sequence[str]) -> str:
+    """Return the list of nodes that the plan empties, if the script sends anybody away."""
+    leaves = not {"evict", "leave"}.isdisjoint(kinds)
+    return _hosts(plan.model.drain).partition(" ")[2] if leaves and plan.model.drain else ""
 
 
 def _seconds(moment: str | None) -> str:

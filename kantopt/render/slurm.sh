@@ -406,6 +406,22 @@ step_out() {
   fi
 }
 
+# Nodes that the plan empties take nobody any more before anybody leaves them, and for good: what
+# they are emptied for is still to come.
+close_emptied() {
+  [ -n "$drained" ] || return 0
+  shut=$(shut_nodes) || stop "sinfo: $shut"
+  open=$(names_in "$drained" | grep -Fvx "$shut")
+  [ -z "$open" ] ||
+    call scontrol update "NodeName=$(folded "$open")" State=DRAIN "Reason=kantopt $plan_id"
+}
+shut_nodes() { sinfo --noheader --Node --all --nodes="$drained" --states=drain --format=%N 2>&1; }
+tell_shut() {
+  [ -n "$drained" ] && shut=$(shut_nodes) && [ -n "$shut" ] || return 0
+  shut=$(folded "$(printf '%s\n' "$shut" | sort -u)")
+  say "Left drained: $shut. Opened by: scontrol update NodeName=$shut State=RESUME"
+}
+
 # Set comment to the AdminComment of a job with a mark of what it had before this plan.
 remember() {
   marks_of "$1"
@@ -584,6 +600,7 @@ at_end() {
     else
       say "What of the plan is done is not known: no Slurm answers."
     fi
+    tell_shut
     say "Run this again to go on, or make a new plan."
   fi
   exit "$code"
@@ -606,7 +623,9 @@ if is_kept; then kept=yes; fi
 if [ -n "$only_undo" ]; then
   finished=yes
   undo
-  exit
+  code=$?
+  tell_shut
+  exit "$code"
 fi
 
 bad='' wanted='' ours='' started='' reserved='' shown_before=''
@@ -620,6 +639,7 @@ if [ -n "$dry" ]; then
   say "It would run, step by step, waiting for jobs to leave and to run:"
 fi
 
+close_emptied
 each all 'start return' step_out
 each all start pin
 for step_now in $steps; do
@@ -648,4 +668,5 @@ case $plan in
     say "Jobs that it has started keep to their nodes, which Slurm changes for none that runs."
     say "If Slurm queues one again it waits for the same nodes: --undo lets it go anywhere." ;;
 esac
+tell_shut
 say "Done."

@@ -15,16 +15,11 @@ from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.defaults import with_defaults
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
-from kantopt.formats.slurm.jobs import (
-    JobsReader,
-    Piece,
-    Surroundings,
-    takes_whole_nodes,
-)
+from kantopt.formats.slurm.jobs import JobsReader, Piece, Surroundings
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.missing import note_missing
 from kantopt.formats.slurm.nodes import read_node
-from kantopt.formats.slurm.partitions import Partitions, partitions_of
+from kantopt.formats.slurm.partitions import Partitions, partitions_of, takes_whole_nodes
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import quotas

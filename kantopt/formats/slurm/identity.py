@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from kantopt.formats.slurm import names
 from kantopt.formats.slurm.records import Record
 
 MOST_TASKS = 1000
@@ -61,3 +62,14 @@ def uid_of(record: Record, name: str) -> str:
     """
     moment = record.time("SubmitTime")
     return name if moment is None else f"{name}@{int(datetime.fromisoformat(moment).timestamp())}"
+
+
+def labels_of(record: Record) -> dict[str, str]:
+    """Return what tells pods of a job from others: its name, user, partitions and QOS."""
+    found = {
+        names.JOB_NAME: record.text("JobName"),
+        names.USER: user_of(record),
+        names.JOB_PARTITION: record.text("Partition"),
+        names.QOS: record.text("QOS"),
+    }
+    return {key: value for key, value in found.items() if value}

@@ -16,14 +16,14 @@ from kantopt.formats.slurm.eligible import (
     read_constraint,
     restricted,
 )
-from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
+from kantopt.formats.slurm.identity import id_of, labels_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.partitions import Partitions, partitions_of
+from kantopt.formats.slurm.partitions import Partitions, partitions_of, takes_whole_nodes
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.requeue import may_requeue, with_causes
 from kantopt.formats.slurm.reservations import Reservations
-from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, is_of_user, wanted
+from kantopt.formats.slurm.shapes import Shape, held, is_of_user, wanted
 from kantopt.formats.slurm.states import State
 from kantopt.formats.slurm.tres import Amounts, types_of
 from kantopt.schema.base import Expression, LabelSelector
@@ -164,16 +164,19 @@ class JobsReader:
         )
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
-        record = piece.record
+        record, around = piece.record, self._around
         whole = self.is_whole(record)
         if piece.state != "pending" or piece.chosen:
             return self._standing_podsets(piece, standing, whole)
         shape = self._wanted(record, whole=whole)
-        memory = self._around.memory
+        if shape.least < min(shape.count, record.number("NumTasks")):
+            text = "jobs on a range of nodes: each with the share of the fewest, more have less"
+            around.notes.add(text, piece.id)
+        memory = around.memory
         # In some of its partitions it may share nodes, and then has no memory for all CPUs.
-        sure = whole and self._around.partitions.all_exclusive(record, linear=self._around.linear)
+        sure = whole and around.partitions.all_exclusive(record, linear=around.linear)
         small = memory.too_small(record, shape.amounts, whole=sure)
-        small += self._around.cores.lacking(record, memory.offers(record))
+        small += around.cores.lacking(record, memory.offers(record))
         alone = memory.takes_all(record)
         shape = replace(shape, amounts=memory.counted(shape.amounts, alone=alone))
         if whole:
@@ -309,7 +312,7 @@ class JobsReader:
             name=role,
             count=shape.count,
             min_count=shape.least if shape.least < shape.count else None,
-            labels={**label, **_labels(record)},
+            labels={**label, **labels_of(record)},
             requests={key: from_base(key, amount) for key, amount in sorted(requests.items())},
             node_selector=eligible.selector(),
             node_affinity=eligible.terms(),
@@ -381,18 +384,3 @@ class JobsReader:
 
 def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
     return PodAntiAffinityTerm(topology_key=HOSTNAME, label_selector=whom, namespaces=tuple(of))
-
-
-def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:
-    """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
-    return linear or is_exclusive(record) or any(p in exclusive for p in partitions_of(record))
-
-
-def _labels(record: Record) -> dict[str, str]:
-    found = {
-        names.JOB_NAME: record.text("JobName"),
-        names.USER: user_of(record),
-        names.JOB_PARTITION: record.text("Partition"),
-        names.QOS: record.text("QOS"),
-    }
-    return {key: value for key, value in found.items() if value}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kantopt.formats.slurm.names import CAPPED
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.shapes import is_exclusive
 
 
 class Partitions:
@@ -129,3 +130,8 @@ class Partitions:
 def partitions_of(record: Record) -> list[str]:
     """Return the partitions that a job may run in."""
     return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
+
+
+def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:
+    """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
+    return linear or is_exclusive(record) or any(p in exclusive for p in partitions_of(record))

@@ -65,7 +65,8 @@ def wanted(
     which may share nodes; any other by nodes. GPUs of a job that names no number of nodes, and that
     no node holds alone, lie on the fewest nodes that hold them in equal parts, rounded up; where no
     number of nodes does, anywhere: it is split by GPUs. Tasks that share the memory of each node
-    lie on the fewest nodes as well; where no number of nodes does, each has that to itself.
+    lie on the fewest nodes as well; where no number of nodes does, each has that to itself. On a
+    range of nodes each has the share of the fewest of them that there are.
 
     Parameters
     ----------
@@ -110,17 +111,35 @@ def wanted(
         if uneven and not (whole or together or required or each_node):
             return _split(record, total, gpus, -(-cpus // gpus), core)
         low = max(fewest or low, required)
-    per_node = -(-cpus // low)
-    amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
-    amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
-    amounts |= share(_gres(record, "TresPerJob"), low)
-    amounts |= times(_gres(record, "TresPerTask"), -(-tasks // low))
+    tries = range(low, max(low, high or low) + 1)
+    shares = {n: _share(record, n, tasks, cpus, each_node, offers, core) for n in tries}
+    low = next((n for n in tries if _hold(shares[n], offers, n)), low)
+    count = max(low, high or low)
+    return Shape(count, low, _present(shares[low]), apart=count > 1)
+
+
+def _share(
+    record: Record,
+    nodes: int,
+    tasks: int,
+    cpus: int,
+    each_node: Amounts,
+    offers: Sequence[Amounts],
+    core: Core,
+) -> Amounts:
+    """Return what a job has on each of so many nodes."""
+    total = _tres(record, "ReqTRES", "TRES")
+    counted = _nodes(record, tasks)[2]
+    amounts = {name: n for name, n in share(total, nodes).items() if name != "cpu"}
+    amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or nodes)
+    amounts |= share(_gres(record, "TresPerJob"), nodes)
+    amounts |= times(_gres(record, "TresPerTask"), -(-tasks // nodes))
     amounts |= each_node
-    amounts["cpu"] = 1000 * max(per_node, record.number("MinCPUsNode"))
+    amounts["cpu"] = 1000 * max(-(-cpus // nodes), record.number("MinCPUsNode"))
     expected = amounts.get("memory")
     _take_along(record, amounts)
     asked = amounts["cpu"] // 1000
-    given = core.cpus(record, asked, _tasks_per_node(record) or -(-tasks // low))
+    given = core.cpus(record, asked, _tasks_per_node(record) or -(-tasks // nodes))
     amounts["cpu"] = 1000 * given
     if not record.text("MemPerTres") or amounts.get("memory") != expected:
         # Named for each GPU by a default, beside what the job names; else Slurm counts that.
@@ -128,8 +147,7 @@ def wanted(
         amounts |= named
         if expected and not named and expected in (offer.get("memory") for offer in offers):
             amounts["memory"] = expected  # all of a node's
-    count = max(low, high or low)
-    return Shape(count, low, _present(amounts), apart=count > 1)
+    return amounts
 
 
 def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
@@ -149,11 +167,15 @@ def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
 def _fewest(total: Amounts, offers: Sequence[Amounts]) -> int:
     """Return the fewest nodes that hold an amount in equal parts; 0 if no number of them does."""
     for parts in range(1, len(offers) + 1):
-        part = share(total, parts)
-        holding = (all(offer.get(name, 0) >= n for name, n in part.items()) for offer in offers)
-        if sum(holding) >= parts:
+        if _hold(share(total, parts), offers, parts):
             return parts
     return 0
+
+
+def _hold(part: Amounts, offers: Sequence[Amounts], parts: int) -> bool:
+    """Whether so many nodes have each room for such a part."""
+    holding = (all(offer.get(name, 0) >= n for name, n in part.items()) for offer in offers)
+    return sum(holding) >= parts
 
 
 def _sockets(record: Record) -> int:

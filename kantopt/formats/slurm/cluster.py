@@ -338,10 +338,7 @@ def _ranks(
     """Number the tiers, and rank the jobs that wait in each."""
     standing: list[tuple[int, Piece]] = []
     for group in groups:
-        tier = max(
-            policy.standing(partitions_of(p.record), p.record.text("QOS")).tier for p in group
-        )
-        standing.append((tier, group[0]))
+        standing.append((policy.of_job([piece.record for piece in group]).tier, group[0]))
     tiers = {tier: number for number, tier in enumerate(sorted({tier for tier, _ in standing}))}
     found: dict[tuple[int, int], int] = {}
     for tier, number in tiers.items():

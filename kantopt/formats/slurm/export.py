@@ -100,7 +100,9 @@ def _texts(snapshot: ClusterSnapshot, jobs: Sequence[Job], ids: Sequence[str]) -
     seconds = time_text(snapshot.metadata.captured_at)
     exempt = {job.min_runtime for job in jobs if job.min_runtime}
     graces = [_grace(podset) for job in jobs for podset in job.pod_sets]
-    on = bool(exempt) or any(graces) or any(_evictable(job) or _tier(job) for job in jobs)
+    on = bool(exempt) or any(graces) or any(map(_evictable, jobs))
+    tiers, lowest = _tiers(jobs)
+    on = on or (lowest and any(tiers.values()))
     rows = {
         "ClusterName": snapshot.metadata.name or "(null)",
         "PreemptMode": "REQUEUE" if on else "OFF",
@@ -117,13 +119,12 @@ def _partitions(nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[str]:
     for node in nodes:
         for name in marks(node.labels, names.PARTITION):
             members.setdefault(name, []).append(node.name)
-    tiers: dict[str, int] = {}
+    tiers, _ = _tiers(jobs)
     open_: dict[str, bool] = {}
     grace: dict[str, int] = {}
     for job in jobs:
         for podset in job.pod_sets:
-            for name in podset.labels.get(names.JOB_PARTITION, "all").split(","):
-                tiers[name] = min(tiers.get(name, _tier(job)), _tier(job))
+            for name in _partitions_of(podset):
                 open_[name] = open_.get(name, False) or _evictable(job)
                 grace[name] = max(grace.get(name, 0), _grace(podset))
                 members.setdefault(name, [])
@@ -138,6 +139,25 @@ def _partitions(nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[str]:
             f"   GraceTime={grace.get(name, 0)} Nodes={compress_hostlist(hosts) or '(null)'}\n"
             f"   PriorityTier={tiers.get(name, 0) + 1} PreemptMode={mode} State=UP\n\n"
         )
+
+
+def _tiers(jobs: Sequence[Job]) -> tuple[dict[str, int], bool]:
+    """Return the tier of each partition that jobs name.
+
+    Second, whether jobs of several have that of the lowest, as where tiers preempt, or of the
+    highest.
+    """
+    found: dict[str, set[int]] = {}
+    told = [(_tier(j), {n for p in j.pod_sets for n in _partitions_of(p)}) for j in jobs]
+    for tier, named in told:
+        for name in named:
+            found.setdefault(name, set()).add(tier)
+    lowest = all(min(max(found[name]) for name in named) == tier for tier, named in told if named)
+    return {name: (max if lowest else min)(each) for name, each in found.items()}, lowest
+
+
+def _partitions_of(podset: PodSet) -> list[str]:
+    return podset.labels.get(names.JOB_PARTITION, "all").split(",")
 
 
 def _tier(job: Job) -> int:

@@ -18,7 +18,7 @@ from kantopt.formats.slurm.eligible import (
 )
 from kantopt.formats.slurm.identity import id_of, labels_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.partitions import Partitions, partitions_of, takes_whole_nodes
+from kantopt.formats.slurm.partitions import Partitions, takes_whole_nodes
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.requeue import may_requeue, with_causes
@@ -100,8 +100,11 @@ class JobsReader:
         """
         first, around = pieces[0], self._around
         record = first.record
-        standing = max((self._standing(p.record) for p in pieces), key=lambda s: s.tier)
         running = first.state != "pending"
+        standing = around.policy.of_job([piece.record for piece in pieces])
+        if not running and any(around.policy.is_lowered(p.record) for p in pieces):
+            text = "jobs of several partitions evict, and come, by the lowest of their tiers"
+            around.notes.add(text, first.id)
         podsets = [podset for piece in pieces for podset in self._podsets(piece, standing)]
         if not podsets:
             return None
@@ -135,9 +138,6 @@ class JobsReader:
             min_runtime=f"{standing.exempt_seconds}s" if standing.exempt_seconds else None,
             pod_sets=tuple(podsets),
         )
-
-    def _standing(self, record: Record) -> Standing:
-        return self._around.policy.standing(partitions_of(record), record.text("QOS"))
 
     def is_whole(self, record: Record) -> bool:
         """Whether a job takes whole nodes."""

@@ -16,7 +16,6 @@ from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import id_of, owner_of, tasks_of, uid_of
 from kantopt.formats.slurm.nodes import is_gone
-from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
@@ -189,8 +188,7 @@ class SlurmDumps:
         return None
 
     def _standing(self, attempt: Attempt) -> Standing:
-        record = attempt.record
-        return self._policy.standing(partitions_of(record), record.text("QOS"))
+        return self._policy.of_job([attempt.record])
 
 
 def _runs_on(was: Attempt | None, now: Attempt) -> bool:

@@ -116,8 +116,8 @@ class Partitions:
         record = self.by_name.get(name)
         if record is None:
             return ""
-        if record.text("State") and "UP" not in record.flags("State"):
-            return "of partitions that are not up"
+        if record.flags("State") & {"DOWN", "INACTIVE"}:  # jobs of one that drains still start
+            return "of partitions that are down or inactive"
         low, high = job.range("NumNodes")
         most = record.number("MaxNodes")
         if most and max(low, high or 0) > most:

@@ -73,8 +73,26 @@ class Policy:
         self._levels = _levels(qos, notes) if self.kind == "qos" else {}
         self._preempted = {name for record in qos.values() for name in _listed(record, "Preempt")}
 
+    def of_job(self, records: Sequence[Record]) -> Standing:
+        """Return the standing of a job, by its components.
+
+        Where it evicts others, or may be evicted, the lowest of them counts.
+        """
+        choose = max if self.kind == "none" else min
+        found = [self.standing(partitions_of(r), r.text("QOS")) for r in records]
+        return choose(found, key=lambda standing: standing.tier)
+
+    def is_lowered(self, record: Record) -> bool:
+        """Whether a job that waits might start in a higher tier than it evicts by."""
+        names = partitions_of(record)
+        return self.kind == "partition_prio" and len(set(map(_tier, self._known(names)))) > 1
+
     def standing(self, partitions: Sequence[str], qos: str) -> Standing:
-        """Return the standing of a job: of several partitions the highest tier counts."""
+        """Return the standing of a job.
+
+        One that waits for several partitions may start in any of them: it evicts whom it may from
+        each, so the lowest tier counts. Where nobody evicts it has its turn by the highest.
+        """
         if self.kind == "qos":
             record = self._qos.get(qos)
             mode = _mode(record.flags("PreemptMode") if record else frozenset())
@@ -85,7 +103,8 @@ class Policy:
             exempt = record.seconds("PreemptExemptTime") if record else None
             grace = (record.seconds("GraceTime") if record else None) or 0
             return Standing(self._levels.get(qos, 0), mode, grace, exempt or self._exempt)
-        record = self._first(partitions)
+        choose = max if self.kind == "none" else min
+        record = choose(self._known(partitions), key=_tier, default=None)
         if record is None:
             return Standing(0, "OFF")
         if self.kind == "none":  # nobody leaves, but those of higher tiers come first
@@ -101,13 +120,11 @@ class Policy:
         Slurm looks at them by the tier of their partition first, whatever it preempts by, then by
         priority.
         """
-        record = self._first(partitions_of(job))
-        return ((_tier(record) if record else 0) << _BITS) + job.number("Priority")
+        first = max(map(_tier, self._known(partitions_of(job))), default=0)
+        return (first << _BITS) + job.number("Priority")
 
-    def _first(self, partitions: Sequence[str]) -> Record | None:
-        """Return the partition in which a job is looked at first."""
-        known = [self._partitions[name] for name in partitions if name in self._partitions]
-        return max(known, key=_tier, default=None)
+    def _known(self, partitions: Sequence[str]) -> list[Record]:
+        return [self._partitions[name] for name in partitions if name in self._partitions]
 
 
 def _tier(partition: Record) -> int:

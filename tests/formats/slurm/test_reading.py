@@ -334,10 +334,17 @@ def test_json_of_a_partition_tells_who_shares_and_who_takes_whole_nodes(
 
 
 def test_sinfo_in_json_tells_tiers_and_states_of_partitions() -> None:
-    imported = import_slurm(load_raw([str(path) for path in (FIXTURES / "json-24.05").iterdir()]))
-    priorities = {job.name: job.priority for job in imported.pending.jobs}
-    assert priorities["804"] == 1001
-    assert any("not up are left out: 1 (ml/813)" in note for note in imported.notes)
+    files = {path.name: path.read_text() for path in (FIXTURES / "json-24.05").iterdir()}
+    assert '"state": [\n      "DRAIN"' in files["sinfo.json"]
+    for state, out in (("DRAIN", False), ("DOWN", True)):
+        files["sinfo.json"] = files["sinfo.json"].replace(
+            '"state": [\n      "DRAIN"', f'"state": [\n      "{state}"'
+        )
+        raws = (parse_documents(text.encode(), name) for name, text in files.items())
+        notes = import_slurm([raw for each in raws for raw in each]).notes
+        assert any("by the lowest of their tiers: 1 (804)" in note for note in notes)
+        said = "of partitions that are down or inactive are left out: 1 (ml/813)"
+        assert any(said in note for note in notes) is out
 
 
 def test_of_several_topologies_of_a_file_the_default_counts() -> None:

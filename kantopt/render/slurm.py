@@ -66,6 +66,11 @@ class _Acts:
             return "it would move more than once"
         return ""
 
+    def limited(self) -> str:
+        """Return its id if the plan has counted a limit of its QOS; else nothing."""
+        match = _UID.fullmatch(self.job.uid) if self.job and self.job.queue_name else None
+        return match[1] if match else ""
+
     def lines(self, step: int) -> Iterator[tuple[int, str]]:
         """Yield what the script is told: a step, and the words of a line for it."""
         job = self.job
@@ -194,6 +199,7 @@ def _text(
     if drained:
         head.append(comment(f"Drains first, and leaves drained: {drained}."))
     jobs = sorted({line.split()[2] for line in lines})
+    limited = sorted({one.limited() for one in acts.values()} - {""})
     steps = sorted({int(line.split()[0]) for line in lines})
     head += [
         f"what={word(what)}",
@@ -202,6 +208,7 @@ def _text(
         f"cluster={word(one_line(plan.metadata.snapshot.name))}",
         f"taken={word(taken)}",
         f"jobs={word(','.join(jobs))}",
+        f"limited={word(','.join(limited))}",
         f"steps={word(' '.join(map(str, steps)))}",
         f"drained={word(drained)}",
         "# Step, action, job, when it was submitted, number and list of nodes.",

@@ -148,7 +148,12 @@ check_free() {
   marks_of "$3"
   [ -z "$mark" ] || return 0
   case $reason in
-    Assoc*|QOS[!G]*|Partition*|Invalid*|Account*|MaxMemPerLimit|Deadline*|JobArrayTaskLimit)
+    # A limit that the plan has counted: it makes room below it.
+    QOSGrpC[Pp][Uu]|QOSGrpC[Pp][Uu]Limit|QOSGrpMem|QOSGrpMemLimit|QOSGrpMemory|QOSGrpGRES)
+      case ",$limited," in *",$3,"*) return 0 ;; esac ;;
+  esac
+  case $reason in
+    Assoc*|QOS*|Partition*|Invalid*|Account*|MaxMemPerLimit|Deadline*|JobArrayTaskLimit)
       complain "job $3 is kept from starting ($reason)" ;;
   esac
 }

@@ -110,6 +110,12 @@ def test_what_waits_for_advice_is_advice_and_nobody_leaves_in_vain() -> None:
     assert told(plan, Asked(evict_anyway=True)) == ["1 evict 3 1700000000 1 n3"]
 
 
+def test_the_script_knows_whose_limits_a_plan_has_counted() -> None:
+    jobs = [job("1").model_copy(update={"queue_name": "own"}), job("2")]
+    text = render(make_plan(jobs, [binds("1", "n1"), binds("2", "n2")]), Asked()).text
+    assert "\nlimited=1\n" in text
+
+
 def test_the_script_is_sound_for_a_posix_shell(tmp_path: Path) -> None:
     path = tmp_path / "plan.sh"
     path.write_text(render(make_plan([job("1")], [binds("1", "n1")]), Asked()).text)

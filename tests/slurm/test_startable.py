@@ -93,3 +93,32 @@ def test_jobs_of_a_reservation_start_on_its_nodes(slurm: Slurm) -> None:
     states = [slurm.job(job)["JobState"] for job in (victim, stays, rival)]
     assert states == ["PENDING", "RUNNING", "PENDING"]
     assert "kantopt" not in reservations(slurm)
+
+
+def test_what_waits_for_a_limit_of_its_qos_makes_a_plan_stale_unless_that_is_counted(
+    slurm: Slurm,
+) -> None:
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    programs = slurm.folder / "programs"
+    programs.mkdir()
+    stub = programs / "squeue"
+    for reason, counted, code in (
+        ("QOSGrpGRES", False, 3),
+        ("QOSGrpGRES", True, 0),
+        ("QOSGrpCpuLimit", True, 0),
+        ("QOSGrpJobsLimit", True, 3),
+        ("QOSGrpGRESRunMinutes", True, 3),
+    ):
+        stub.write_text(f'#!/bin/sh\n/usr/bin/squeue "$@" | sed "s/|[A-Z][a-z]*$/|{reason}/"\n')
+        stub.chmod(0o755)
+        text = path.read_text()
+        assert "\nlimited=''\n" in text
+        if counted:
+            text = text.replace("\nlimited=''\n", f"\nlimited={story.gang}\n")
+        other = slurm.folder / "other.sh"
+        other.write_text(text)
+        done = follow(slurm, other, "--dry-run", programs=programs)
+        assert done.returncode == code, done.stdout
+        said = f"job {story.gang} is kept from starting ({reason})"
+        assert (said in done.stdout) is (code == 3)

@@ -22,7 +22,7 @@ from kantopt.formats.slurm.nodes import read_node
 from kantopt.formats.slurm.partitions import Partitions, partitions_of, takes_whole_nodes
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
-from kantopt.formats.slurm.quotas import quotas
+from kantopt.formats.slurm.quotas import Quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.states import held, state_of
@@ -119,9 +119,11 @@ class _Import:
         config = next(iter(records.of("Config")), None)
         qos = {record.name: record for record in records.of("Qos")}
         policy = Policy(config, partitions.by_name, qos, notes)
-        queues = quotas(qos, notes)
+        told = (record for record in records.of("JobId") if record.text("JobState"))
+        holding = (record for record in told if state_of(record) in ("running", "completing"))
+        quotas = Quotas(qos, partitions, holding, notes)
         linear = config is not None and config.text("SelectType") == "select/linear"
-        pieces = self._pieces(partitions, reservations)
+        pieces = self._pieces(partitions, reservations, quotas)
         whole = {
             id(piece): takes_whole_nodes(piece.record, partitions.exclusive, linear=linear)
             for group in pieces
@@ -159,7 +161,7 @@ class _Import:
             partitions=partitions,
             linear=linear,
             shares=shares,
-            queues=frozenset(queue.name for queue in queues),
+            quotas=quotas,
             namespaces=sorted({owner_of(piece.record) for group in pieces for piece in group}),
             ranks=ranked,
             tiers=tiers,
@@ -186,7 +188,7 @@ class _Import:
                 topology=topology,
                 nodes=tuple(nodes),
                 jobs=tuple(running),
-                queues=queues,
+                queues=quotas.queues,
             ),
             JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting)),
             lines,
@@ -208,7 +210,7 @@ class _Import:
             raise UsageError(f"--pending {pattern}: {said}")
 
     def _pieces(
-        self, partitions: Partitions, reservations: Reservations
+        self, partitions: Partitions, reservations: Reservations, quotas: Quotas
     ) -> list[tuple[Piece, ...]]:
         """Group what holds nodes or waits for them: components of one job are together."""
         groups: dict[tuple[str, str, bool], list[Piece]] = {}
@@ -240,7 +242,7 @@ class _Import:
                 tasks = self._allowed(record, tasks, running)
             for task in tasks:
                 piece = Piece(record, state, task)
-                if state == "pending" and not self._counts(piece, partitions, reservations):
+                if state == "pending" and not self._counts(piece, partitions, reservations, quotas):
                     continue
                 leader = record.text("HetJobId")
                 key = leader if leader and leader != "0" else piece.id
@@ -265,13 +267,16 @@ class _Import:
             self._notes.add(text, record.name, len(tasks) - most)
         return tasks[:most]
 
-    def _counts(self, piece: Piece, partitions: Partitions, reservations: Reservations) -> bool:
+    def _counts(
+        self, piece: Piece, partitions: Partitions, reservations: Reservations, quotas: Quotas
+    ) -> bool:
         """Whether a job that waits is asked about; what is left out is counted."""
         record = piece.record
         if piece.chosen:
             return True
         name = f"{owner_of(record)}/{piece.id}"
         why = held(record, self._moment) or partitions.refuses(partitions_of(record), record)
+        why = why or quotas.refuses(record)
         reservation = record.text("Reservation")
         if not why and reservation and not reservations.active(reservation):
             why = "for a reservation of another time (Reservation)"

@@ -122,19 +122,22 @@ def _partitions(nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[str]:
     tiers, _ = _tiers(jobs)
     open_: dict[str, bool] = {}
     grace: dict[str, int] = {}
+    qos: dict[str, str] = {}
     for job in jobs:
         for podset in job.pod_sets:
             for name in _partitions_of(podset):
                 open_[name] = open_.get(name, False) or _evictable(job)
                 grace[name] = max(grace.get(name, 0), _grace(podset))
                 members.setdefault(name, [])
+                if job.queue_name and job.queue_name != podset.labels.get(names.QOS):
+                    qos[name] = job.queue_name
     for name, hosts in sorted(members.items()):
         mode = "REQUEUE" if open_.get(name) else "OFF"
         most = max(
             (n.allocatable.get(f"{names.CAPPED}{name}", 0) for n in nodes), key=int, default=0
         )
         yield (
-            f"PartitionName={name}\n"
+            f"PartitionName={name} QoS={qos.get(name, 'N/A')}\n"
             f"   MaxCPUsPerNode={most or 'UNLIMITED'}\n"
             f"   GraceTime={grace.get(name, 0)} Nodes={compress_hostlist(hosts) or '(null)'}\n"
             f"   PriorityTier={tiers.get(name, 0) + 1} PreemptMode={mode} State=UP\n\n"

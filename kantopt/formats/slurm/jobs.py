@@ -20,6 +20,7 @@ from kantopt.formats.slurm.identity import id_of, labels_of, owner_of, uid_of, u
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.partitions import Partitions, takes_whole_nodes
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
+from kantopt.formats.slurm.quotas import Quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.requeue import may_requeue, with_causes
 from kantopt.formats.slurm.reservations import Reservations
@@ -77,7 +78,7 @@ class Surroundings:
     memory: Memory
     shares: Sequence[str]
     """What some job takes whole, nodes or their memory: others must take a part of theirs."""
-    queues: frozenset[str]
+    quotas: Quotas
     namespaces: Sequence[str]
     """Of all jobs."""
     ranks: Mapping[tuple[int, int], int]
@@ -121,13 +122,12 @@ class JobsReader:
             podsets = [*with_causes(podsets, [piece.record for piece in pieces])]
         number = around.tiers[standing.tier]
         rank = around.ranks.get((number, around.policy.turn(record)), 1)
-        qos = record.text("QOS")
         het = record.text("HetJobId") if len(pieces) > 1 or "+" in first.id else ""
         return Job(
             name=het or first.id,
             namespace=owner_of(record),
             uid=uid_of(record, het or first.id),
-            queue_name=qos if qos in around.queues else "",
+            queue_name=around.quotas.queue_of(record),
             priority=number * STEP + (STEP - 1 if running else rank),
             preemptible=evictable or not running,
             movable=not running or (again and pods == 1),

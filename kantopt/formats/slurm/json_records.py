@@ -90,6 +90,7 @@ _PARTITION: Names = {
     "MaxCPUsPerNode": ("maximum_cpus_per_node", "max_cpus_per_node"),
     "State": ("state",),
     "Nodes": ("nodes",),
+    "QoS": ("qos",),
 }
 _RESERVATION: Names = {
     "ReservationName": ("name",),
@@ -256,6 +257,7 @@ def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iter
         fields["PriorityTier"] = _plain(_at(item, "priority", "tier"))
         fields["State"] = _plain(_at(item, "partition", "state"))
         fields["Topology"] = _plain(_at(item, "topology"))
+        fields["QoS"] = _plain(_at(item, "qos", "assigned"))
     yield Record("PartitionName", fields, file, problems)
 
 

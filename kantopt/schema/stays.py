@@ -26,12 +26,20 @@ LIFTABLE: tuple[Liftable, ...] = (*CAUSES, *PACES)
 """All that ``--disturb`` has a name for."""
 
 Fixed = Literal[
-    "daemon", "static", "terminating", "reserved", "lasting", "not-requeued", "several-nodes"
+    "daemon",
+    "static",
+    "terminating",
+    "reserved",
+    "lasting",
+    "not-requeued",
+    "several-nodes",
+    "suspended",
+    "shared-cpus",
 ]
 FIXED: tuple[Fixed, ...] = get_args(Fixed)
 """Causes that nothing lifts: such pods belong to their nodes, are going anyway, or have room that
 nobody else gets, are not preemptible for KAI or Koordinator, or of jobs that Slurm does not start
-anew by itself or starts anew as a whole."""
+anew by itself or starts anew as a whole, or that have no CPUs of their own just now."""
 
 WORDS: dict[Cause | Fixed, str] = {
     "annotated": "annotated to stay",
@@ -48,5 +56,7 @@ WORDS: dict[Cause | Fixed, str] = {
     "lasting": "not preemptible for their scheduler",
     "not-requeued": "not requeued by Slurm (Requeue=0, or no batch job)",
     "several-nodes": "of a job on several nodes, all of whose pods would restart",
+    "suspended": "suspended",
+    "shared-cpus": "on CPUs that other jobs have as well (OverSubscribe)",
 }
 """What comes behind a number of pods."""

@@ -15,7 +15,7 @@ from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.defaults import with_defaults
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
-from kantopt.formats.slurm.jobs import JobsReader, Piece, Surroundings
+from kantopt.formats.slurm.jobs import JobsReader
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.missing import note_missing
 from kantopt.formats.slurm.nodes import read_node
@@ -25,7 +25,9 @@ from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import Quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
+from kantopt.formats.slurm.sharing import SharedCpus
 from kantopt.formats.slurm.states import held, state_of
+from kantopt.formats.slurm.surroundings import Piece, Surroundings
 from kantopt.formats.slurm.topologies import PARTS, Topologies
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, JobList
@@ -104,10 +106,6 @@ class _Import:
         note_missing(records, partitions, notes)
         parts = records.of(*PARTS)
         levels = Topologies(records.of("TopologyName"), parts, partitions, notes)
-        for name in partitions.sharing:
-            notes.add(
-                "partitions that let jobs share CPUs (OverSubscribe): all count in full", name
-            )
         reservations = Reservations(
             records.of("ReservationName"), moment, records.of("NodeName"), notes
         )
@@ -125,7 +123,7 @@ class _Import:
         linear = config is not None and config.text("SelectType") == "select/linear"
         pieces = self._pieces(partitions, reservations, quotas)
         whole = {
-            id(piece): takes_whole_nodes(piece.record, partitions.exclusive, linear=linear)
+            id(piece): takes_whole_nodes(piece.record, partitions, linear=linear)
             for group in pieces
             for piece in group
         }
@@ -165,6 +163,7 @@ class _Import:
             namespaces=sorted({owner_of(piece.record) for group in pieces for piece in group}),
             ranks=ranked,
             tiers=tiers,
+            shared=SharedCpus((p.record for g in pieces for p in g if p.holds), partitions),
             notes=notes,
         )
         reader = JobsReader(around)
@@ -277,6 +276,8 @@ class _Import:
         name = f"{owner_of(record)}/{piece.id}"
         why = held(record, self._moment) or partitions.refuses(partitions_of(record), record)
         why = why or quotas.refuses(record)
+        if not why and partitions.shares_cpus(record):
+            why = "that may share CPUs with others (OverSubscribe)"
         reservation = record.text("Reservation")
         if not why and reservation and not reservations.active(reservation):
             why = "for a reservation of another time (Reservation)"

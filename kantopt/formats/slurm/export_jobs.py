@@ -35,9 +35,10 @@ def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> st
     first = podsets[0]
     running = any(podset.assignments for podset in podsets)
     labels = first.labels
-    state = "COMPLETING" if first.terminating else "RUNNING" if running else "PENDING"
     causes = {cause for podset in job.pod_sets for cause in podset.stays}
-    whole = "several-nodes" in causes and "not-requeued" not in causes
+    state = "SUSPENDED" if "suspended" in causes else "RUNNING" if running else "PENDING"
+    state = "COMPLETING" if first.terminating else state
+    whole = not causes.isdisjoint({"several-nodes", "suspended"}) and "not-requeued" not in causes
     requeue = job.movable or whole or (running and job.preemptible)
     # Priorities of jobs that Slurm has not named are in no tiers; their order is kept.
     own = job.priority or 0

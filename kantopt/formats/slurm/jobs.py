@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from kantopt.formats.notes import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.closeness import closeness
-from kantopt.formats.slurm.cores import Cores
 from kantopt.formats.slurm.eligible import (
     Eligible,
     instead_of,
@@ -16,16 +14,14 @@ from kantopt.formats.slurm.eligible import (
     read_constraint,
     restricted,
 )
-from kantopt.formats.slurm.identity import id_of, labels_of, owner_of, uid_of, user_of
-from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.partitions import Partitions, takes_whole_nodes
-from kantopt.formats.slurm.policy import STEP, Policy, Standing
-from kantopt.formats.slurm.quotas import Quotas
+from kantopt.formats.slurm.identity import labels_of, owner_of, uid_of, user_of
+from kantopt.formats.slurm.partitions import takes_whole_nodes
+from kantopt.formats.slurm.policy import STEP, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.requeue import may_requeue, with_causes
-from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.shapes import Shape, held, is_of_user, wanted
-from kantopt.formats.slurm.states import State
+from kantopt.formats.slurm.states import is_suspended
+from kantopt.formats.slurm.surroundings import Piece, Surroundings
 from kantopt.formats.slurm.tres import Amounts, types_of
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.features import Feature
@@ -40,52 +36,6 @@ from kantopt.schema.jobs import (
 )
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import HOSTNAME
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A record of a job, or one task of an array, and what it does now."""
-
-    record: Record
-    state: State
-    task: int | None = None
-
-    @property
-    def id(self) -> str:
-        """What ``scontrol`` calls it."""
-        return id_of(self.record, self.task)
-
-    @property
-    def chosen(self) -> bool:
-        """Whether it has got its nodes since an earlier snapshot, and waits for them here."""
-        return self.record.text(names.CHOSEN) == "1"
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the jobs of a cluster are read against."""
-
-    policy: Policy
-    reservations: Reservations
-    level: str | None
-    """Finest level of the topology."""
-    moment: str | None
-    offered: Mapping[str, Amounts]
-    cores: Cores
-    partitions: Partitions
-    linear: bool
-    """All jobs take whole nodes."""
-    memory: Memory
-    shares: Sequence[str]
-    """What some job takes whole, nodes or their memory: others must take a part of theirs."""
-    quotas: Quotas
-    namespaces: Sequence[str]
-    """Of all jobs."""
-    ranks: Mapping[tuple[int, int], int]
-    """Rank of a job that waits, by the number of its tier and its turn."""
-    tiers: Mapping[int, int]
-    """Number of each tier, from 0."""
-    notes: Notes = field(default_factory=Notes)
 
 
 class JobsReader:
@@ -110,16 +60,20 @@ class JobsReader:
         if not podsets:
             return None
         pods = sum(podset.count for podset in podsets)
+        shares = any(around.partitions.shares_cpus(piece.record) for piece in pieces)
         again = all(piece.state == "running" and may_requeue(piece.record) for piece in pieces)
+        again = again and not shares
+        paused = any(is_suspended(piece.record) for piece in pieces)
         evictable = again and standing.mode != "OFF"
         if evictable and standing.mode != "REQUEUE":
             text = f"jobs that preemption would {standing.mode.lower()}, not requeue"
             around.notes.add(text, first.id)
-        if again and pods > 1:
+        if again and not paused and pods > 1:
             text = "jobs on several nodes are not moved: all of their pods would restart"
             around.notes.add(text, first.id)
         if running:
-            podsets = [*with_causes(podsets, [piece.record for piece in pieces])]
+            podsets = [*with_causes(podsets, [piece.record for piece in pieces], shares=shares)]
+            around.note_cpus(first.id, paused=paused, shares=shares)
         number = around.tiers[standing.tier]
         rank = around.ranks.get((number, around.policy.turn(record)), 1)
         het = record.text("HetJobId") if len(pieces) > 1 or "+" in first.id else ""
@@ -130,7 +84,7 @@ class JobsReader:
             queue_name=around.quotas.queue_of(record),
             priority=number * STEP + (STEP - 1 if running else rank),
             preemptible=evictable or not running,
-            movable=not running or (again and pods == 1),
+            movable=not running or (again and not paused and pods == 1),
             disruption_mode="all" if pods > 1 else "single",
             topology_request=self._together(pieces, podsets),
             creation_time=record.time("SubmitTime"),
@@ -141,9 +95,7 @@ class JobsReader:
 
     def is_whole(self, record: Record) -> bool:
         """Whether a job takes whole nodes."""
-        return takes_whole_nodes(
-            record, self._around.partitions.exclusive, linear=self._around.linear
-        )
+        return takes_whole_nodes(record, self._around.partitions, linear=self._around.linear)
 
     def _takes_whole(self, record: Record, share: str) -> bool:
         if share == names.ALL_MEMORY:
@@ -216,6 +168,7 @@ class JobsReader:
         shares: dict[tuple[bool, tuple[tuple[str, int], ...]], list[str]] = {}
         for host, amounts in held(record, around.cores.threads, around.offered, whole=whole):
             if host in around.offered:
+                amounts |= around.shared.cpus_of(record, host)
                 if amounts.get(GPU) and not types_of(amounts):
                     self._note_types(piece, host)
                 taken = tuple(sorted(around.memory.counted(amounts).items()))
@@ -276,7 +229,9 @@ class JobsReader:
         record, around = piece.record, self._around
         requests = dict(shape.amounts)
         for name in around.shares:
-            requests[name] = names.SHARES if self._takes_whole(record, name) else 1
+            taken = names.SHARES if self._takes_whole(record, name) else 1
+            # Who is suspended leaves its nodes to others, but for its memory.
+            requests[name] = 0 if name == names.WHOLE_NODE and is_suspended(record) else taken
         cpus, whole = -(-shape.amounts.get("cpu", 0) // 1000), self.is_whole(record)
         requests |= around.partitions.capped(record, cpus, whole=whole)
         if around.partitions.is_capped(record):
@@ -313,7 +268,7 @@ class JobsReader:
             count=shape.count,
             min_count=shape.least if shape.least < shape.count else None,
             labels={**label, **labels_of(record)},
-            requests={key: from_base(key, amount) for key, amount in sorted(requests.items())},
+            requests={key: from_base(key, n) for key, n in sorted(requests.items()) if n},
             node_selector=eligible.selector(),
             node_affinity=eligible.terms(),
             preferred_node_affinity=preferred(record, around.notes),

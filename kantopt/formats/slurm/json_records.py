@@ -274,7 +274,9 @@ def _oversubscribe(maximums: Mapping[str, Any]) -> str:
         jobs, force = shares & ~_FORCE, "FORCE" if shares & _FORCE else ""
     if jobs == 0:
         return "EXCLUSIVE"
-    return force or ("YES" if isinstance(jobs, int) and jobs > 1 else "")
+    if not isinstance(jobs, int):
+        return force
+    return f"{force or 'YES'}:{jobs}" if force or jobs > 1 else ""
 
 
 def _reservation(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:

@@ -16,10 +16,11 @@ from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import id_of, owner_of, tasks_of, uid_of
 from kantopt.formats.slurm.nodes import is_gone
+from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.states import State, held, state_of
+from kantopt.formats.slurm.states import State, held, is_suspended, state_of
 from kantopt.schema.answers.history import Became, Fate, History
 from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
 
@@ -49,6 +50,8 @@ class SlurmDumps:
         self._reservations = {r.name for r in self._rest if r.kind == "ReservationName"}
         self._down = {r.name for r in self._rest if r.kind == "NodeName" and is_gone(r)}
         by_kind = {kind: chosen[kind].of(kind) for kind in kinds}
+        parts, nodes = (by_kind.get(kind, ()) for kind in ("PartitionName", "NodeName"))
+        self._partitions = Partitions(parts, nodes)
         self._policy = Policy(
             next(iter(by_kind.get("Config", ())), None),
             {record.name: record for record in by_kind.get("PartitionName", ())},
@@ -114,7 +117,7 @@ class SlurmDumps:
             elif not _runs_on(was, now):
                 placed += len(now.hosts) * (was is not None)
                 arrived += len(now.hosts) * (was is None)
-                if now.state == "completing" or now.job in kept:
+                if now.state == "completing" or now.job in kept or self._has_no_cpus(record):
                     there |= {now.key(host) for host in now.hosts}
                 else:
                     record = self._chosen(record)
@@ -132,6 +135,10 @@ class SlurmDumps:
         data = {SLURM_RECORDS: (*self._rest, *records.values())}
         # No rule that is read from Slurm counts pods that have left.
         return Pair(data, places, frozenset(there), (), history)
+
+    def _has_no_cpus(self, record: Record) -> bool:
+        """Whether a job has no CPUs of its own: what it took of them at its start is not known."""
+        return is_suspended(record) or self._partitions.shares_cpus(record)
 
     def _chosen(self, record: Record) -> Record:
         """Return the record of a job that has its nodes as that of one that waits for them."""

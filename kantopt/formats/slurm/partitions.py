@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from kantopt.formats.slurm.names import CAPPED
@@ -40,12 +41,7 @@ class Partitions:
         self._of_users = frozenset(
             record.name for record in partitions if "YES" in record.flags("ExclusiveUser")
         )
-        self.sharing = sorted(
-            record.name
-            for record in partitions
-            if any(flag.startswith(("FORCE", "YES")) for flag in record.flags("OverSubscribe"))
-        )
-        """Partitions in which several jobs may be given the same CPUs."""
+        self._sharing = {record.name: _sharing(record) for record in partitions}
 
         self._most = {r.name: most for r in partitions if (most := r.number("MaxCPUsPerNode"))}
 
@@ -69,6 +65,12 @@ class Partitions:
         """Whether a job of several partitions may start in one that caps CPUs of a node."""
         names = self.open_to(job)
         return len(names) > 1 and not self._most.keys().isdisjoint(names)
+
+    def shares_cpus(self, record: Record) -> bool:
+        """Whether a job may be given CPUs that others have as well."""
+        asks = bool(record.flags("OverSubscribe") & {"YES", "OVERSUBSCRIBE"})
+        how = {self._sharing.get(name, "") for name in partitions_of(record)}
+        return "FORCE" in how or (asks and "YES" in how)
 
     def of(self, host: str) -> Sequence[str]:
         """Return the partitions that a node is in."""
@@ -132,6 +134,15 @@ def partitions_of(record: Record) -> list[str]:
     return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
 
 
-def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:
+def takes_whole_nodes(record: Record, partitions: Partitions, *, linear: bool) -> bool:
     """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
-    return linear or is_exclusive(record) or any(p in exclusive for p in partitions_of(record))
+    if partitions.shares_cpus(record):
+        return False
+    exclusive = any(name in partitions.exclusive for name in partitions_of(record))
+    return linear or is_exclusive(record) or exclusive
+
+
+def _sharing(partition: Record) -> str:
+    """Say whether jobs of a partition share CPUs, FORCE, or those that ask for it, YES."""
+    match = re.fullmatch(r"(FORCE|YES)(?::(\d{1,5}))?", partition.text("OverSubscribe").upper())
+    return match[1] if match and int(match[2] or 4) > 1 else ""

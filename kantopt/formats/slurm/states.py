@@ -41,6 +41,11 @@ def state_of(record: Record) -> State:
     return "ended"
 
 
+def is_suspended(record: Record) -> bool:
+    """Whether a job has left its CPUs to others; its memory and GRES it keeps."""
+    return "SUSPENDED" in record.flags("JobState")
+
+
 def held(record: Record, moment: str | None) -> str:
     """Say why a job that waits cannot be given nodes by Slurm now; empty if it can.
 

@@ -312,7 +312,8 @@ def test_json_of_25_11_names_the_topology_of_a_partition() -> None:
         ({"shares": 0x8000 + 4}, False, True),
         ({"shares": 1, "oversubscribe": {"jobs": 1, "flags": []}}, False, False),
         ({"shares": 0, "oversubscribe": {"jobs": 0, "flags": []}}, True, False),
-        ({"shares": 4, "oversubscribe": {"jobs": 4, "flags": []}}, False, True),
+        ({"shares": 0x8000 + 1}, False, False),
+        ({"shares": 4, "oversubscribe": {"jobs": 4, "flags": []}}, False, False),
         ({"shares": 0x8004, "oversubscribe": {"jobs": 4, "flags": ["force"]}}, False, True),
     ],
 )
@@ -328,9 +329,9 @@ def test_json_of_a_partition_tells_who_shares_and_who_takes_whole_nodes(
             RawDocument("squeue.json", 0, {"jobs": [job], "errors": []}),
         ]
     )
-    (read,) = imported.pending.jobs
-    assert read.pod_sets[0].requests.get("nvidia.com/gpu") == (2 if whole else None)
-    assert any("share CPUs" in note for note in imported.notes) is sharing
+    counts = [p.requests.get("nvidia.com/gpu") for j in imported.pending.jobs for p in j.pod_sets]
+    assert counts == ([] if sharing else [2 if whole else None])
+    assert any("that may share CPUs" in note for note in imported.notes) is sharing
 
 
 def test_sinfo_in_json_tells_tiers_and_states_of_partitions() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kantopt.api import plan
 from kantopt.formats.imported import Imported
 from kantopt.formats.slurm.cluster import import_slurm
@@ -75,3 +77,63 @@ def test_jobs_that_share_with_their_user_alone_find_their_way_back() -> None:
         for line in text.splitlines()
         if "OverSubscribe=" in line and "Contiguous" in line
     ] == ["USER", "USER", "NO"]
+
+
+def sharing(how: str) -> str:
+    return f"PartitionName=main Nodes=n[1-2] State=UP OverSubscribe={how}\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "asks", "out"),
+    [
+        ("FORCE:4", "OK", True),
+        ("FORCE", "OK", True),
+        ("FORCE:1", "OK", False),
+        ("YES:4", "YES", True),
+        ("YES:4", "OK", False),
+        ("NO", "YES", False),
+    ],
+)
+def test_jobs_that_may_share_cpus_are_not_planned(how: str, asks: str, out: bool) -> None:
+    read = imported(waits(1, "eve", asks), partitions=sharing(how))
+    assert bool(read.pending.jobs) is not out
+    assert any("may share CPUs with others" in note for note in read.notes) is out
+    assert sum(read.held_back.values()) == int(out)
+
+
+def test_cpus_that_jobs_share_count_once_and_these_stay() -> None:
+    both = [runs(k, "eve", "YES", "n1") for k in (1, 2)]
+    other = runs(3, "eve", "YES", "n1").replace("CPU_IDs=0-1", "CPU_IDs=1-4")
+    own = runs(4, "bob", "OK", "n1").replace("CPU_IDs=0-1", "CPU_IDs=5-6")
+    read = imported(*both, other, own, partitions=sharing("YES:4"))
+    jobs = {job.name: job for job in read.snapshot.jobs}
+    cpus = {name: job.pod_sets[0].requests.get("cpu", 0) for name, job in jobs.items()}
+    assert cpus == {"1": 2, "2": 0, "3": 3, "4": 2}
+    assert "shared-cpus" in jobs["1"].pod_sets[0].stays
+    assert "shared-cpus" not in jobs["4"].pod_sets[0].stays
+    assert not jobs["1"].movable
+    assert not jobs["1"].preemptible
+
+
+def test_a_suspended_job_keeps_its_memory_and_gres_and_leaves_its_cpus() -> None:
+    gpus = "NodeName=g1 CPUTot=8 RealMemory=8000 Gres=gpu:8 State=IDLE Partitions=main\n"
+    asked = ASKED.replace("Requeue=0", "Requeue=1").replace("NumCPUs=2", "NumCPUs=8")
+    paused = (
+        "JobId=1 UserId=eve(1) JobState=SUSPENDED NodeList=g1 OverSubscribe=NO BatchFlag=1 "
+        f"{asked}\n  Nodes=g1 CPU_IDs=0-7 Mem=1024 GRES=gpu:2(IDX:0-1)\n"
+    )
+    text = gpus + paused + waits(2, "bob", "OK").replace("NumCPUs=2", "NumCPUs=8")
+    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
+    (job,) = read.snapshot.jobs
+    assert "cpu" not in job.pod_sets[0].requests
+    assert job.pod_sets[0].requests["nvidia.com/gpu"] == 8  # all of a node of its own
+    assert job.pod_sets[0].stays == ("suspended",)
+    assert not job.movable
+    text = text.replace("OverSubscribe=NO", "OverSubscribe=OK")
+    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
+    (job,) = read.snapshot.jobs
+    assert job.pod_sets[0].requests["nvidia.com/gpu"] == 2
+    assert job.pod_sets[0].requests["memory"] == "1Gi"
+    assert places(read) == {"2": "g1"}
+    again, _ = export_slurm(read.snapshot, read.pending.jobs)
+    assert import_slurm(parse_documents(again.encode(), "again.txt")).snapshot == read.snapshot

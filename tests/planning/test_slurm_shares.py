@@ -1,0 +1,47 @@
+"""What Slurm started between two dumps on CPUs that others have as well: no accusation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.planning.test_slurm_dumps import became, certified, runs, waits
+
+CPUS = {"NumCPUs=1": "NumCPUs=8", "TresPerNode=gres:gpu:8 ": ""}
+
+
+def of_cpus(text: str, **more: str) -> str:
+    """The same job for all CPUs of a node and none of its GPUs."""
+    for old, new in (CPUS | more).items():
+        text = text.replace(old, new)
+    return text
+
+
+def test_a_job_that_others_were_suspended_for_has_their_cpus() -> None:
+    low, high = of_cpus(runs("1", "n1")), of_cpus(waits("2"), main="high")
+    paused = low.replace("JobState=RUNNING", "JobState=SUSPENDED")
+    started = of_cpus(runs("2", "n1"), main="high")
+    certificate = certified(low + high, paused + started)
+    assert certificate.verdict != "ILLEGAL"
+    assert certificate.findings == ()
+    assert became(certificate) == {}
+    # Nor where it started and was suspended in its turn.
+    third = of_cpus(runs("3", "n1", at=150), main="high")
+    later = paused + started.replace("JobState=RUNNING", "JobState=SUSPENDED") + third
+    assert certified(low + high, later).findings == ()
+
+
+@pytest.mark.parametrize("how", ["YES:2", "FORCE:2"])
+def test_jobs_that_share_cpus_are_not_held_against_slurm(how: str) -> None:
+    part = f"PartitionName=shared\n   State=UP Nodes=ALL OverSubscribe={how}\n\n"
+    one, other = (
+        of_cpus(text, main="shared", Requeue="OverSubscribe=YES Requeue")
+        for text in (runs("1", "n1"), waits("2"))
+    )
+    started = of_cpus(runs("2", "n1"), main="shared", Requeue="OverSubscribe=YES Requeue")
+    assert certified(one + other + part, one + started + part).findings == ()
+
+
+def test_a_job_on_cpus_of_its_own_that_others_have_is_still_a_fault() -> None:
+    first, later = of_cpus(runs("1", "n1")), of_cpus(runs("2", "n1"))
+    (finding,) = certified(first + of_cpus(waits("2")), first + later).findings
+    assert finding.rule == "capacity"

@@ -262,7 +262,7 @@ class JobsReader:
         # What is asked of two pod sets together stands in their job.
         waits = piece.state == "pending"
         request = self._closeness(record, shape.count) if waits and not number else None
-        reserved = (eligible.reservation,) if eligible.reservation else ()
+        reserved = tuple(filter(None, (record.text("Reservation"),)))
         return PodSet(
             name=role,
             count=shape.count,
@@ -332,7 +332,9 @@ class JobsReader:
         if not partitions:
             text = "jobs of partitions whose nodes are not known may go to all nodes"
             around.notes.add(text, piece.id)
-        eligible = Eligible(partitions, features or ((),), record.text("Reservation"))
+        reservation = record.text("Reservation")
+        confined = reservation if around.reservations.confines(reservation) else ""
+        eligible = Eligible(partitions, features or ((),), confined)
         excluded = {*never, *record.hosts("ExcNodeList")}
         return tuple(beyond), restricted(eligible, only, excluded)
 

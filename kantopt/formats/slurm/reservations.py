@@ -46,9 +46,13 @@ class Reservations:
         self._of_cores: set[str] = set()
         """Leave some of their nodes to others."""
         self._known: set[str] = set()
+        self._flexible: set[str] = set()
+        """Reserve nodes for their jobs, which may use others as well, and before they begin."""
         for record in records:
             name = record.name
             self._known.add(name)
+            if "FLEX" in record.flags("Flags"):
+                self._flexible.add(name)
             start, end = record.time("StartTime"), record.time("EndTime")
             inactive = record.text("State").upper() == "INACTIVE"
             if moment is not None and start is not None and end is not None:
@@ -93,7 +97,12 @@ class Reservations:
 
     def active(self, name: str) -> bool:
         """Whether jobs of a reservation may run now."""
-        return name in self._active or name not in self._known
+        early = name in self._coming and name in self._flexible
+        return name in self._active or early or name not in self._known
+
+    def confines(self, name: str) -> bool:
+        """Whether jobs of a reservation run on its nodes only."""
+        return name not in self._flexible
 
     def closing(self, record: Record, waits: str) -> set[str]:
         """Return nodes that others have reserved from when a job that starts now might still run.
@@ -112,6 +121,7 @@ class Reservations:
         closed: set[str] = set()
         for name, (start, reservation, hosts) in self._coming.items():
             mine = _draws(reservation, user_of(record), owner_of(record))
+            mine = mine or name == record.text("Reservation")
             if mine or not hosts or not self._lasts(record, start):
                 continue
             closed |= hosts

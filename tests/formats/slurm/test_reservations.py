@@ -130,3 +130,22 @@ def test_cores_are_counted_by_the_threads_of_their_node() -> None:
         text = f"ReservationName=r Nodes=n1 NodeCnt=1 CoreCnt={cores} State=ACTIVE\n"
         read = import_slurm(parse_documents((nodes + text).encode(), "dump.txt"))
         assert [bool(node.taints) for node in read.snapshot.nodes] == [closed, False]
+
+
+def test_jobs_of_a_flexible_reservation_start_beyond_its_nodes_and_before_it_begins() -> None:
+    coming = reservation("n1", "Flags=FLEX,SPEC_NODES Users=eve")
+    active = reservation("n1", "Flags=FLEX,SPEC_NODES Users=eve", start="02:00:00")
+    for read in (
+        imported(coming, waits("UNLIMITED", "Reservation=disks")),
+        imported(active, waits("UNLIMITED", "Reservation=disks")),
+    ):
+        assert len(read.pending.jobs) == 1
+        assert len(places(read)) == 1
+    rest = waits("UNLIMITED").replace("JobId=7", "JobId=8").replace("PENDING", "RUNNING")
+    for node, other in (("n1", "n2"), ("n2", "n1")):
+        runs = rest[:-1] + f"NodeList={node}\n  Nodes={node} CPU_IDs=0-7 Mem=1024 GRES=\n"
+        for each in (coming, active):
+            assert places(imported(each, runs, waits("UNLIMITED", "Reservation=disks"))) == {other}
+    # Others are kept off as from any other.
+    assert places(imported(coming, waits("UNLIMITED"))) == {"n2"}
+    assert places(imported(active, waits("10:00"))) == {"n2"}

@@ -45,3 +45,14 @@ def test_a_job_on_cpus_of_its_own_that_others_have_is_still_a_fault() -> None:
     first, later = of_cpus(runs("1", "n1")), of_cpus(runs("2", "n1"))
     (finding,) = certified(first + of_cpus(waits("2")), first + later).findings
     assert finding.rule == "capacity"
+
+
+@pytest.mark.parametrize(
+    ("again", "legal"),
+    [("fan again [root@1788000180]", True), ("fan [root@1788000010]", False)],
+)
+def test_a_node_that_was_open_between_two_drains_was_open_to_jobs(again: str, legal: bool) -> None:
+    drained = {"n1": "IDLE+DRAIN Reason=fan [root@1788000010]"}
+    later = {"n1": f"MIXED+DRAIN Reason={again}"}
+    certificate = certified(waits("1"), runs("1", "n1", at=100), later, before_that=drained)
+    assert (certificate.verdict != "ILLEGAL") is legal

@@ -80,6 +80,7 @@ _NODE: Names = {
     "Partitions": ("partitions",),
     "ReservationName": ("reservation",),
     "Reason": ("reason",),
+    "ReasonTime": ("reason_changed_at",),
 }
 _PARTITION: Names = {
     "PartitionName": ("name",),

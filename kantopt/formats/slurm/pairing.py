@@ -22,6 +22,7 @@ from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import State, held, is_suspended, state_of
 from kantopt.schema.answers.history import Became, Fate, History
+from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
 
 
@@ -47,6 +48,9 @@ class SlurmDumps:
             {record.name for record in before.of("NodeName")},
             {r.name for r in self._rest if r.kind == "NodeName"},
         )
+        reasons = {record.name: _reason(record) for record in before.of("NodeName")}
+        nodes_now = [r for r in self._rest if r.kind == "NodeName" and r.name in reasons]
+        self._drained_anew = [r.name for r in nodes_now if _reason(r) != reasons[r.name]]
         self._reservations = {r.name for r in self._rest if r.kind == "ReservationName"}
         self._down = {r.name for r in self._rest if r.kind == "NodeName" and is_gone(r)}
         by_kind = {kind: chosen[kind].of(kind) for kind in kinds}
@@ -69,8 +73,8 @@ class SlurmDumps:
 
     @property
     def passing(self) -> frozenset[tuple[str, str, str]]:
-        """Slurm has no taints."""
-        return frozenset()
+        """Slurm has no taints; nodes that were drained anew meanwhile were open before."""
+        return frozenset((name, CORDONED, "NoSchedule") for name in self._drained_anew)
 
     @property
     def settled_differs(self) -> bool:
@@ -196,6 +200,11 @@ class SlurmDumps:
 
     def _standing(self, attempt: Attempt) -> Standing:
         return self._policy.of_job([attempt.record])
+
+
+def _reason(node: Record) -> tuple[str, str]:
+    """Return why a node is drained or down, and since when where that is not told with it."""
+    return node.text("Reason"), node.text("ReasonTime")
 
 
 def _runs_on(was: Attempt | None, now: Attempt) -> bool:

@@ -236,11 +236,7 @@ def _history(certificate: Certificate, *, wide: bool) -> list[Block]:
         fates = [fate for fate in history.gone if fate.became == became]
         lines += _named(fates, len(fates) if wide else FEW)
     lines += _nodes("came", history.nodes_added) + _nodes("went", history.nodes_removed)
-    if history.waiting:
-        names = first_of(history.waiting, FEW)
-        pods = plural(len(history.waiting), "pod")
-        waits = "waits" if len(history.waiting) == 1 else "wait"
-        lines.append(f"{pods} came since and {waits}: nobody is blamed for that ({names})")
+    lines += _unblamed("came since", history.waiting) + _unblamed("were held", history.freed)
     blocks: list[Block] = [Paragraph(_counts(history), "dim")]
     if lines:
         blocks.append(Listing("CHANGED SINCE, and not by the choice of a node", tuple(lines)))
@@ -248,6 +244,15 @@ def _history(certificate: Certificate, *, wide: bool) -> list[Block]:
         text = "DONE BY A SCHEDULER, which may; an executor of a plan may not"
         blocks.append(Listing(text, tuple(map(standing_line, certificate.apart)), "warn"))
     return blocks
+
+
+def _unblamed(why: str, names: Sequence[str]) -> list[str]:
+    """Say of pods that wait why nobody is blamed for that, if there are any."""
+    if not names:
+        return []
+    pods, waits = plural(len(names), "pod"), "waits" if len(names) == 1 else "wait"
+    why = "was held" if why == "were held" and len(names) == 1 else why
+    return [f"{pods} {why} and {waits}: nobody is blamed for that ({first_of(names, FEW)})"]
 
 
 def _counts(history: History) -> str:

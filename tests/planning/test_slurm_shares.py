@@ -56,3 +56,20 @@ def test_a_node_that_was_open_between_two_drains_was_open_to_jobs(again: str, le
     later = {"n1": f"MIXED+DRAIN Reason={again}"}
     certificate = certified(waits("1"), runs("1", "n1", at=100), later, before_that=drained)
     assert (certificate.verdict != "ILLEGAL") is legal
+
+
+def test_who_waited_already_and_was_held_has_not_come_since() -> None:
+    array = waits("5", more="ArrayJobId=5 ArrayTaskId=3-5%1 ArrayTaskThrottle=1")
+    held = array.replace("Reason=Resources", "Reason=JobArrayTaskLimit")
+    full = "".join(runs(f"{k}", f"n{k}") for k in range(6, 10)).replace("n6", "n1")
+    full = full.replace("n7", "n2").replace("n8", "n3").replace("n9", "n4")
+    history = certified(full + held, full + array).history
+    assert history is not None
+    assert history.waiting == ()
+    assert history.freed == ("ml/5_3", "ml/5_4", "ml/5_5")
+    # Nor has who was put back into the queue: what became of it is told.
+    again = waits("6", at=150).replace("Restarts=0", "Restarts=1")
+    history = certified(full, again + full.replace(runs("6", "n1"), "")).history
+    assert history is not None
+    assert (history.waiting, history.freed) == ((), ())
+    assert [fate.became for fate in history.gone] == ["requeued"]

@@ -95,7 +95,8 @@ class SlurmDumps:
         records: dict[int, Record] = {}
         places: dict[Key, str | None] = {}
         there: set[Key] = set()
-        waiting = []
+        waiting: list[str] = []
+        freed: list[str] = []
         placed = arrived = 0
         for victim in victims:
             records[id(victim.record)] = victim.record
@@ -116,7 +117,10 @@ class SlurmDumps:
                     and not held(was.record, self._moments[0])
                 )
                 if not held(record, self._moments[1]) and not free:
-                    waiting.append(f"{now.owner}/{name}")
+                    if was is None or _is_another(was, now):
+                        waiting.append(f"{now.owner}/{name}")
+                    elif was.state == "pending":
+                        freed.append(f"{now.owner}/{name}")
                     continue
             elif not _runs_on(was, now):
                 placed += len(now.hosts) * (was is not None)
@@ -133,6 +137,7 @@ class SlurmDumps:
             arrived=arrived,
             gone=tuple(fate for fates in self._fates.values() for fate in fates),
             waiting=tuple(sorted(waiting)),
+            freed=tuple(sorted(freed)),
             nodes_added=tuple(sorted(self._nodes[1] - self._nodes[0])),
             nodes_removed=tuple(sorted(self._nodes[0] - self._nodes[1])),
         )
@@ -210,6 +215,11 @@ def _reason(node: Record) -> tuple[str, str]:
 def _runs_on(was: Attempt | None, now: Attempt) -> bool:
     """Whether a job ran in the first dump as it does now."""
     return was is not None and was.state != "pending" and was.identity == now.identity
+
+
+def _is_another(was: Attempt, now: Attempt) -> bool:
+    """Whether an id is that of another job by now, and not of another try."""
+    return now.identity != was.identity and now.restarts <= was.restarts
 
 
 def _jobs_of(keys: frozenset[Key]) -> frozenset[tuple[str, str]]:
@@ -291,10 +301,10 @@ def became(was: Attempt, now: Attempt | None) -> tuple[Became, str] | None:
     """
     if now is None:
         return "unknown", f"job {was.id} has ended, and Slurm has forgotten how"
-    if now.identity != was.identity:
-        if now.restarts > was.restarts:
-            return "requeued", f"Restarts={was.restarts}, then {now.restarts}"
+    if _is_another(was, now):
         return "unknown", f"{was.id} is the id of another job by now"
+    if now.identity != was.identity:
+        return "requeued", f"Restarts={was.restarts}, then {now.restarts}"
     if now.state == "running":
         return None
     states = now.record.flags("JobState")

@@ -53,5 +53,9 @@ class History(Part):
         default=(),
         description="pods that came since and have no node yet: nobody is blamed for these",
     )
+    freed: tuple[str, ...] = Field(
+        default=(),
+        description="pods that were held in the first dump and wait since: nobody is blamed either",
+    )
     nodes_added: tuple[str, ...] = Field(default=(), description="nodes that came since")
     nodes_removed: tuple[str, ...] = Field(default=(), description="nodes that are gone since")

@@ -22,6 +22,27 @@ class Aside(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Unnamed:
+    """What a pod gets that names no CPUs, or no memory: memory of GPUs before that of CPUs.
+
+    Memory is in bytes. Each has a CPU at least.
+    """
+
+    cpus_per_gpu: int = 0
+    memory_per_gpu: int = 0
+    memory_per_cpu: int = 0
+    memory: int = 0
+
+    def cpus_for(self, gpus: int) -> int:
+        """Return the CPUs of a pod with so many GPUs."""
+        return max(1, gpus * self.cpus_per_gpu)
+
+    def memory_for(self, gpus: int, cpus: int) -> int:
+        """Return the memory of a pod with so many GPUs and CPUs, in bytes."""
+        return gpus * self.memory_per_gpu or cpus * self.memory_per_cpu or self.memory
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """A cluster as read, and what was left out or taken for granted, one line per kind."""
 
@@ -38,6 +59,8 @@ class Imported:
     """Pods left out that may not start yet, by NAMESPACE/NAME of their job."""
     tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
+    unnamed: Unnamed | None = None
+    """What pods get of CPUs and memory if they name none; ``None``: nothing."""
 
 
 @contextlib.contextmanager

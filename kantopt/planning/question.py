@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.errors import BadDataError, Problem
 from kantopt.planning.doubts import doubts
 from kantopt.planning.kueue_victims import spared, without_spared
+from kantopt.planning.lifting import causes, features
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.certificate import Certificate
@@ -19,7 +20,7 @@ from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.features import FEATURES, Feature
 from kantopt.schema.files import load_raw
 from kantopt.schema.garbage import kept
-from kantopt.schema.hints import one_of, perhaps, quote
+from kantopt.schema.hints import quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.policy import Policy
@@ -27,12 +28,12 @@ from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.replicas import names_of, replicated
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.stays import LIFTABLE, Liftable
+from kantopt.schema.stays import Liftable
 from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
 
 if TYPE_CHECKING:
-    from kantopt.formats.imported import Aside, Imported
+    from kantopt.formats.imported import Aside, Imported, Unnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,8 @@ class Question:
     """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
     tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
+    unnamed: Unnamed | None = None
+    """What pods get of CPUs and memory if they name none; ``None``: nothing."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
     asked: tuple[str, ...] = ()
@@ -143,7 +146,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
-    assume = _features(how.assume)
+    assume = features(how.assume)
     disturb: tuple[Liftable, ...] = ()
     native = [raw for raw in raws if not is_foreign(raw.data)]
     foreign = [raw for raw in raws if is_foreign(raw.data)]
@@ -159,7 +162,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if foreign and not problems:
         models = [model for raw, doc in pairs for model in _models_in(doc, raw.file)]
         keys = {key for model in models for key in exempt_keys(model)}
-        disturb = _causes((*how.disturb, *(cause for each in models for cause in each.disturb)))
+        disturb = causes((*how.disturb, *(cause for each in models for cause in each.disturb)))
         how = replace(how, labels=how.labels | keys, disturb=disturb)
         how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
         read, annotated = _imported(foreign, how, patterns_known=asked)
@@ -215,6 +218,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         aside=() if read is None else read.aside,
         held_back={} if read is None else read.held_back,
         tied={} if read is None else read.tied,
+        unnamed=None if read is None else read.unnamed,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:
@@ -252,26 +256,6 @@ def _read_as(how: Import, foreign: Sequence[RawDocument]) -> ReadAs:
         pending=how.pending,
         topology=how.levels,
     )
-
-
-def _causes(names: Iterable[str]) -> tuple[Liftable, ...]:
-    """Tell the causes that are to keep nobody, by name."""
-    named = tuple(names)
-    for name in named:
-        if name not in LIFTABLE:
-            expected = f"{one_of(LIFTABLE)}{perhaps(name, LIFTABLE)}"
-            raise UsageError(f"--disturb: found {quote(name)}, expected {expected}")
-    return tuple(cause for cause in LIFTABLE if cause in named)
-
-
-def _features(names: Iterable[str]) -> tuple[Feature, ...]:
-    """Tell the features that are to be assumed, by name."""
-    known = {str(feature): feature for feature in FEATURES}
-    for name in names:
-        if name not in known:
-            expected = f"{one_of(FEATURES)}{perhaps(name, FEATURES)}"
-            raise UsageError(f"--assume: found {quote(name)}, expected {expected}")
-    return tuple(known[name] for name in names)
 
 
 def lifted(names: Iterable[str], model: str | None) -> tuple[str, ...]:

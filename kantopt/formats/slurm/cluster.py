@@ -12,7 +12,7 @@ from kantopt.formats.imported import Aside, Imported, reporting
 from kantopt.formats.notes import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cores import Cores
-from kantopt.formats.slurm.defaults import with_defaults
+from kantopt.formats.slurm.defaults import unnamed, with_defaults
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
 from kantopt.formats.slurm.jobs import JobsReader
@@ -194,6 +194,7 @@ class _Import:
             left_out=self._left_out,
             aside=aside,
             held_back=self._held_back(reader),
+            unnamed=unnamed(partitions, config, memory, offered),
         )
 
     def check_patterns(self) -> None:

@@ -1,14 +1,18 @@
-"""CPUs and memory that a partition gives jobs for each of their GPUs (JobDefaults)."""
+"""CPUs and memory that a partition gives jobs that name none (JobDefaults, DefMemPerCPU)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
+from kantopt.formats.imported import Unnamed
 from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.tres import read_gres
+from kantopt.formats.slurm.shapes import MIB
+from kantopt.formats.slurm.tres import Amounts, read_gres
 from kantopt.schema.gangs import GPU
 
 _ASKED = ("TresPerNode", "TresPerJob", "TresPerTask", "TresPerSocket")
@@ -38,11 +42,7 @@ def with_defaults(
     ):
         return record
     own = next((partitions.by_name.get(name) for name in partitions_of(record)), None)
-    values: dict[str, str] = {}
-    for source in (config, own):
-        if source is not None:
-            pairs = (item.partition("=") for item in source.text("JobDefaults").split(","))
-            values |= {key: value for key, _, value in pairs if value.isdecimal()}
+    values = _job_defaults(config, own)
     found = {}
     if "DefCpuPerGPU" in values and record.number("CPUs/Task", 1) <= 1:
         found["CpusPerTres"] = f"gpu:{values['DefCpuPerGPU']}"
@@ -60,3 +60,50 @@ def with_defaults(
         for key in ("ReqTRES", "TRES"):
             fields[key] = re.sub(r"(^|,)mem=[^,]*", "", record.text(key)).lstrip(",")
     return replace(record, fields=fields)
+
+
+def unnamed(
+    partitions: Partitions, config: Record | None, memory: Memory, offered: Mapping[str, Amounts]
+) -> Unnamed:
+    """Return what a job of the default partition gets that names no CPUs or no memory.
+
+    Without a default of memory that is all of a node's, where nodes have more and less the least.
+
+    Parameters
+    ----------
+    partitions
+        The partitions.
+    config
+        Record of ``scontrol show config``, if there is one.
+    memory
+        Whether memory is counted.
+    offered
+        What each node offers.
+    """
+    known = partitions.by_name.values()
+    own = next((part for part in known if part.text("Default").upper() == "YES"), None)
+    own = own or next(iter(known), None)
+    values = _job_defaults(config, own)
+    hosts = partitions.members.get(own.name, ()) if own else tuple(offered)
+    all_of_it = min((offered[h].get("memory", 0) for h in hosts if h in offered), default=0)
+    if not memory.counted({"memory": 1}):
+        return Unnamed(cpus_per_gpu=int(values.get("DefCpuPerGPU", 0)))
+    named = {"DefMemPerCPU": 0, "DefMemPerNode": 0}
+    for source in filter(None, (own, config)):
+        if not any(named.values()):
+            named = {key: source.memory(key) for key in named}
+    return Unnamed(
+        cpus_per_gpu=int(values.get("DefCpuPerGPU", 0)),
+        memory_per_gpu=int(values.get("DefMemPerGPU", 0)) * MIB,
+        memory_per_cpu=named["DefMemPerCPU"],
+        memory=named["DefMemPerNode"] or all_of_it,
+    )
+
+
+def _job_defaults(*sources: Record | None) -> dict[str, str]:
+    """Return the defaults for each GPU, of the last source that has one."""
+    values: dict[str, str] = {}
+    for source in filter(None, sources):
+        pairs = (item.partition("=") for item in source.text("JobDefaults").split(","))
+        values |= {key: value for key, _, value in pairs if value.isdecimal()}
+    return values

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kantopt.errors import UsageError
+from kantopt.formats.imported import Unnamed
 from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import as_pending
@@ -15,7 +16,7 @@ from kantopt.schema.features import Feature
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Model
-from kantopt.schema.quantity import gpu_milli
+from kantopt.schema.quantity import from_base, gpu_milli, to_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ def job_in_short(question: Question, short: Short) -> Job:
                 f"--gpus: found {found}, expected one kind of GPU; name it: --request NAME=AMOUNT"
             )
         requests[gpus[0]] = str(short.gpus)
+    if question.unnamed is not None:
+        requests = _completed(requests, question.unnamed)
     topology = question.snapshot.topology
     levels = [level.name for level in topology.levels]
     labels = [level.node_label for level in topology.levels]
@@ -74,6 +77,17 @@ def job_in_short(question: Question, short: Short) -> Job:
         count=short.pods, requests=requests, topology_request=request, tolerations=tolerated
     )
     return Job(name="asked", queue_name=short.queue, pod_sets=(podset,))
+
+
+def _completed(requests: Mapping[str, str | int], unnamed: Unnamed) -> dict[str, str | int]:
+    """Return what a pod asks for with what it gets all the same."""
+    amounts = {name: to_base(name, amount) for name, amount in requests.items()}
+    gpus = sum(n for name, n in amounts.items() if gpu_milli(name, 1000))
+    cpus = -(-amounts.get("cpu", 1000 * unnamed.cpus_for(gpus)) // 1000)
+    found: dict[str, str | int] = {"cpu": cpus, **requests}
+    if memory := unnamed.memory_for(gpus, cpus):
+        found = {"memory": from_base("memory", memory), **found}
+    return found
 
 
 def _check(option: str, given: str | None, known: list[str], what: str) -> None:

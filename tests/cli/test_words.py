@@ -124,7 +124,7 @@ def test_a_switch_that_is_called_pod_keeps_its_name(cli: Cli, tmp_path: Path) ->
         (tmp_path / Path(name).name).write_text(
             re.sub(r"\bleaf1\b", "pod", text).replace("leaf[1-2]", "pod,leaf2")
         )
-    asked = ("--pods", "2", "--gpus", "1", "-o", "wide", "--time-limit", "60")
+    asked = ("--pods", "2", "--gpus", "1", "--memory", "1Gi", "-o", "wide", "--time-limit", "60")
     done = cli("capacity", *map(str, tmp_path.iterdir()), *asked)
     assert done.code == 0
     assert re.search(r"^spine/pod +\d", done.out, re.MULTILINE)

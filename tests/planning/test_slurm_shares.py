@@ -30,6 +30,19 @@ def test_a_job_that_others_were_suspended_for_has_their_cpus() -> None:
     assert certified(low + high, later).findings == ()
 
 
+def test_a_job_that_got_a_whole_node_of_a_suspended_one_is_not_held_against_slurm() -> None:
+    """Preemption gives it memory and GRES as well."""
+    low = of_cpus(runs("1", "n1")).replace("Requeue=1", "OverSubscribe=NO Requeue=1")
+    whole = "\n     Nodes=n1 CPU_IDs=0-7 Mem=1000 GRES=gpu:8(IDX:0-7)\n"
+    paused = low.replace("JobState=RUNNING", "JobState=SUSPENDED")
+    high = of_cpus(waits("2"), main="high").replace("Requeue=1", "OverSubscribe=NO Requeue=1")
+    started = of_cpus(runs("2", "n1"), main="high").replace(
+        "Requeue=1", "OverSubscribe=NO Requeue=1"
+    )
+    certificate = certified(low[:-1] + whole + high, paused[:-1] + whole + started[:-1] + whole)
+    assert certificate.findings == ()
+
+
 @pytest.mark.parametrize("how", ["YES:2", "FORCE:2"])
 def test_jobs_that_share_cpus_are_not_held_against_slurm(how: str) -> None:
     part = f"PartitionName=shared\n   State=UP Nodes=ALL OverSubscribe={how}\n\n"

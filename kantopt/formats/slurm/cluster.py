@@ -25,7 +25,7 @@ from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import Quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
-from kantopt.formats.slurm.sharing import SharedCpus
+from kantopt.formats.slurm.sharing import SharedNodes
 from kantopt.formats.slurm.states import held, state_of
 from kantopt.formats.slurm.surroundings import Piece, Surroundings
 from kantopt.formats.slurm.topologies import PARTS, Topologies
@@ -163,7 +163,9 @@ class _Import:
             namespaces=sorted({owner_of(piece.record) for group in pieces for piece in group}),
             ranks=ranked,
             tiers=tiers,
-            shared=SharedCpus((p.record for g in pieces for p in g if p.holds), partitions),
+            shared=SharedNodes(
+                (p.record for g in pieces for p in g if p.holds), partitions, linear=linear
+            ),
             notes=notes,
         )
         reader = JobsReader(around)

@@ -168,7 +168,7 @@ class JobsReader:
         shares: dict[tuple[bool, tuple[tuple[str, int], ...]], list[str]] = {}
         for host, amounts in held(record, around.cores.threads, around.offered, whole=whole):
             if host in around.offered:
-                amounts |= around.shared.cpus_of(record, host)
+                amounts = around.shared.held(record, host, amounts)
                 if amounts.get(GPU) and not types_of(amounts):
                     self._note_types(piece, host)
                 taken = tuple(sorted(around.memory.counted(amounts).items()))
@@ -228,10 +228,8 @@ class JobsReader:
         """Make a pod set: pods from number ``first`` on, of a job that has ``of`` in all."""
         record, around = piece.record, self._around
         requests = dict(shape.amounts)
-        for name in around.shares:
-            taken = names.SHARES if self._takes_whole(record, name) else 1
-            # Who is suspended leaves its nodes to others, but for its memory.
-            requests[name] = 0 if name == names.WHOLE_NODE and is_suspended(record) else taken
+        for name in around.shares if requests else ():
+            requests[name] = names.SHARES if self._takes_whole(record, name) else 1
         cpus, whole = -(-shape.amounts.get("cpu", 0) // 1000), self.is_whole(record)
         requests |= around.partitions.capped(record, cpus, whole=whole)
         if around.partitions.is_capped(record):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from kantopt.formats.slurm.names import CAPPED
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.shapes import is_exclusive
+from kantopt.formats.slurm.states import is_suspended
 
 
 class Partitions:
@@ -136,7 +137,7 @@ def partitions_of(record: Record) -> list[str]:
 
 def takes_whole_nodes(record: Record, partitions: Partitions, *, linear: bool) -> bool:
     """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
-    if partitions.shares_cpus(record):
+    if partitions.shares_cpus(record) or is_suspended(record):
         return False
     exclusive = any(name in partitions.exclusive for name in partitions_of(record))
     return linear or is_exclusive(record) or exclusive

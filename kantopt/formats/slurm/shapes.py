@@ -111,11 +111,14 @@ def wanted(
         if uneven and not (whole or together or required or each_node):
             return _split(record, total, gpus, -(-cpus // gpus), core)
         low = max(fewest or low, required)
-    tries = range(low, max(low, high or low) + 1)
-    shares = {n: _share(record, n, tasks, cpus, each_node, offers, core) for n in tries}
-    low = next((n for n in tries if _hold(shares[n], offers, n)), low)
-    count = max(low, high or low)
-    return Shape(count, low, _present(shares[low]), apart=count > 1)
+    most = max(low, high or low)
+
+    def on(nodes: int) -> Amounts:
+        return _share(record, nodes, tasks, cpus, each_node, offers, core)
+
+    tries = range(low, min(most, len(offers)) + 1)
+    least = next((n for n in tries if _hold(on(n), offers, n)), low)
+    return Shape(most, least, _present(on(least)), apart=most > 1)
 
 
 def _share(

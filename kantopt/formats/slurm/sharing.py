@@ -1,7 +1,9 @@
-"""CPUs that Slurm gives to several jobs at once (``OverSubscribe=FORCE:4``, ``YES:4``).
+"""What jobs hold of nodes that others have as well: shared CPUs, and what suspended jobs keep.
 
-What jobs have together of a node counts once, of the first of them. So nobody who has CPUs of his
-own is told that there are fewer or more than there are; such jobs themselves are not planned.
+CPUs that jobs share (``OverSubscribe=FORCE:4``, ``YES:4``) count once, for the first of them. So
+nobody who has CPUs of his own is told that there are fewer or more than there are; such jobs
+themselves are not planned. A suspended job keeps memory and GRES, but where it was suspended for a
+job that has a whole node: Slurm gives that all of it.
 """
 
 from __future__ import annotations
@@ -9,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.partitions import Partitions, takes_whole_nodes
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import is_suspended
 from kantopt.formats.slurm.tres import Amounts
 
 
-class SharedCpus:
-    """CPUs of each node that jobs share, each counted for one job.
+class SharedNodes:
+    """Who counts for what jobs have of a node together.
 
     Parameters
     ----------
@@ -24,33 +26,43 @@ class SharedCpus:
         Jobs that hold nodes.
     partitions
         The partitions.
+    linear
+        Whether all jobs take whole nodes.
     """
 
-    def __init__(self, records: Iterable[Record], partitions: Partitions) -> None:
+    def __init__(self, records: Iterable[Record], partitions: Partitions, *, linear: bool) -> None:
         self._cpus: dict[tuple[int, str], int] = {}
+        self._whole: set[str] = set()
         taken: dict[str, set[int]] = {}
         for record in records:
+            if takes_whole_nodes(record, partitions, linear=linear):
+                self._whole.update(record.hosts("NodeList"))
             if is_suspended(record) or not partitions.shares_cpus(record):
                 continue
-            hosts = record.hosts("NodeList")
-            even = -(-record.range("NumCPUs")[0] // max(1, len(hosts)))
-            told: dict[str, set[int]] = {}
-            for detail in record.details:
-                part = Record("Nodes", detail, record.file, record.problems)
-                cpus = numbers(part.text("CPU_IDs")) or {*range(part.number("CPUs"))}
-                told.update(dict.fromkeys(part.hosts("Nodes"), cpus))
-            for host in hosts:
-                own = told.get(host) or {*range(even)}
+            for host, own in _cpus(record).items():
                 before = taken.setdefault(host, set())
                 self._cpus[id(record), host] = len(own - before)
                 before |= own
 
-    def cpus_of(self, record: Record, host: str) -> Amounts:
-        """Return the CPUs of a node that count for a job, if not all that it has there."""
+    def held(self, record: Record, host: str, amounts: Amounts) -> Amounts:
+        """Return what counts for a job of what it has of a node."""
         if is_suspended(record):
-            return {"cpu": 0}
+            rest = {name: n for name, n in amounts.items() if name != "cpu"}
+            return {} if host in self._whole else rest
         cpus = self._cpus.get((id(record), host))
-        return {} if cpus is None else {"cpu": 1000 * cpus}
+        return amounts if cpus is None else {**amounts, "cpu": 1000 * cpus}
+
+
+def _cpus(record: Record) -> dict[str, set[int]]:
+    """Return the numbers of a job's CPUs on each of its nodes; untold ones are the first."""
+    hosts = record.hosts("NodeList")
+    even = -(-record.range("NumCPUs")[0] // max(1, len(hosts)))
+    found = {host: {*range(even)} for host in hosts}
+    for detail in record.details:
+        part = Record("Nodes", detail, record.file, record.problems)
+        cpus = numbers(part.text("CPU_IDs")) or {*range(part.number("CPUs"))}
+        found.update((host, cpus) for host in part.hosts("Nodes") if cpus)
+    return found
 
 
 def numbers(text: str) -> set[int]:

@@ -15,7 +15,7 @@ from kantopt.formats.slurm.policy import Policy
 from kantopt.formats.slurm.quotas import Quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
-from kantopt.formats.slurm.sharing import SharedCpus
+from kantopt.formats.slurm.sharing import SharedNodes
 from kantopt.formats.slurm.states import State
 from kantopt.formats.slurm.tres import Amounts
 
@@ -68,7 +68,7 @@ class Surroundings:
     """Rank of a job that waits, by the number of its tier and its turn."""
     tiers: Mapping[int, int]
     """Number of each tier, from 0."""
-    shared: SharedCpus
+    shared: SharedNodes
     notes: Notes = field(default_factory=Notes)
 
     def note_cpus(self, job: str, *, paused: bool, shares: bool) -> None:

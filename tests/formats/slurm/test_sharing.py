@@ -115,25 +115,24 @@ def test_cpus_that_jobs_share_count_once_and_these_stay() -> None:
     assert not jobs["1"].preemptible
 
 
-def test_a_suspended_job_keeps_its_memory_and_gres_and_leaves_its_cpus() -> None:
+@pytest.mark.parametrize("shared", ["OK", "NO"])
+def test_a_suspended_job_keeps_its_memory_and_gres_and_leaves_its_cpus(shared: str) -> None:
     gpus = "NodeName=g1 CPUTot=8 RealMemory=8000 Gres=gpu:8 State=IDLE Partitions=main\n"
     asked = ASKED.replace("Requeue=0", "Requeue=1").replace("NumCPUs=2", "NumCPUs=8")
     paused = (
-        "JobId=1 UserId=eve(1) JobState=SUSPENDED NodeList=g1 OverSubscribe=NO BatchFlag=1 "
+        f"JobId=1 UserId=eve(1) JobState=SUSPENDED NodeList=g1 OverSubscribe={shared} BatchFlag=1 "
         f"{asked}\n  Nodes=g1 CPU_IDs=0-7 Mem=1024 GRES=gpu:2(IDX:0-1)\n"
     )
-    text = gpus + paused + waits(2, "bob", "OK").replace("NumCPUs=2", "NumCPUs=8")
-    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
+    other = waits(2, "bob", "OK").replace("NumCPUs=2", "NumCPUs=8")
+    read = import_slurm(parse_documents((gpus + paused + other).encode(), "dump.txt"))
     (job,) = read.snapshot.jobs
-    assert "cpu" not in job.pod_sets[0].requests
-    assert job.pod_sets[0].requests["nvidia.com/gpu"] == 8  # all of a node of its own
+    assert dict(job.pod_sets[0].requests) == {"memory": "1Gi", "nvidia.com/gpu": 2}
     assert job.pod_sets[0].stays == ("suspended",)
     assert not job.movable
-    text = text.replace("OverSubscribe=NO", "OverSubscribe=OK")
-    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
-    (job,) = read.snapshot.jobs
-    assert job.pod_sets[0].requests["nvidia.com/gpu"] == 2
-    assert job.pod_sets[0].requests["memory"] == "1Gi"
     assert places(read) == {"2": "g1"}
     again, _ = export_slurm(read.snapshot, read.pending.jobs)
     assert import_slurm(parse_documents(again.encode(), "again.txt")).snapshot == read.snapshot
+    # Nobody gets a node of its own on which a job is suspended.
+    whole = other.replace("OverSubscribe=OK", "OverSubscribe=NO")
+    read = import_slurm(parse_documents((gpus + paused + whole).encode(), "dump.txt"))
+    assert places(read) == {}

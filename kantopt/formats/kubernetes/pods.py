@@ -88,6 +88,8 @@ class Pod:
     """Whether those, or some of them, end with it and are not all made anew together."""
     ends_job: bool = False
     """Whether they all end with it for good."""
+    unit_restarts: int = 0
+    """How often they are all made anew as one of their Jobs fails; 0: that is not what happens."""
     local_queue: str = ""
     """Queue of Kueue's, by its label or its Workload."""
     kueue_workload: str = ""

@@ -52,8 +52,7 @@ class Restarts:
         movable = sum(bool(pod.node) and not pod.homebound for pod in pods)
         moves = at_once = None
         if "backoff-limit" not in self._lifted:
-            left = [self._left(uid, pods) for kind, uid in owners if kind == "Job"]
-            moves = min((n for n in left if n is not None), default=None)
+            moves = self._moves(owners, pods)
             self._counts["backoff-limit"] += moves is not None and moves < movable
         if "group" not in self._lifted and any(pod.ends_job and pod.node for pod in pods):
             moves = 0  # whoever is gone takes the job along
@@ -71,26 +70,17 @@ class Restarts:
             self._counts["ordered-ready"] += 1
         return Bearable(moves, at_once, ("no-controller",) if bare else ())
 
-    def _left(self, uid: str, pods: Sequence[Pod]) -> int | None:
-        """Pods of a Job that may yet fail, as every pod does that is deleted."""
-        job = self._jobs.get(uid)
-        if job is None:
-            return _BACKOFF_LIMIT
-        spec, status = job.at("spec"), job.at("status")
-        action = _of_disruption(spec.at("podFailurePolicy").list("rules"))
-        if action != "Count":
-            return None if action == "Ignore" else 0
-        by_index = spec.integer("backoffLimitPerIndex", 0)
-        if by_index is not None and any(
-            _failures(pod) >= by_index for pod in pods if pod.owner_uid == uid
-        ):
-            return 0
-        limit = spec.integer("backoffLimit", 0)
-        if limit is None:
-            if by_index is not None:
-                return None  # each pod is an index of its own
-            limit = _BACKOFF_LIMIT
-        return bounded(max(0, limit - (status.integer("failed", 0) or 0)))
+    def _moves(self, owners: Iterable[tuple[str, str]], pods: Sequence[Pod]) -> int | None:
+        """Pods that may move before an owner makes none anew; ``None``: any number."""
+        there = [pod for pod in pods if pod.node]
+        if tries := min((pod.unit_restarts for pod in there), default=0):
+            return bounded(tries * len(there))  # their Jobs fail and are made anew with them
+        left = [
+            failures_left(self._jobs.get(uid), [pod for pod in pods if pod.owner_uid == uid])
+            for kind, uid in owners
+            if kind == "Job"
+        ]
+        return min((n for n in left if n is not None), default=None)
 
     def line(self) -> str:
         """Say in one line of how many jobs this lets some pods go only; empty if of none."""
@@ -101,14 +91,46 @@ class Restarts:
         return f"jobs that let some pods go only: {listed} (--disturb {', '.join(names)})"
 
 
+def failures_left(job: View | None, pods: Iterable[Pod] = ()) -> int | None:
+    """Count the pods of a Job that may yet fail, as every pod does that is deleted.
+
+    Parameters
+    ----------
+    job
+        The Job; ``None`` if it is not in the input, and its limit is the default.
+    pods
+        Its pods, whose indices may have failed before.
+
+    Returns
+    -------
+    int | None
+        ``None`` for any number.
+    """
+    if job is None:
+        return _BACKOFF_LIMIT
+    spec, status = job.at("spec"), job.at("status")
+    action = action_on_disruption(job)
+    if action != "Count":
+        return None if action == "Ignore" else 0
+    by_index = spec.integer("backoffLimitPerIndex", 0)
+    if by_index is not None and any(_failures(pod) >= by_index for pod in pods):
+        return 0
+    limit = spec.integer("backoffLimit", 0)
+    if limit is None:
+        if by_index is not None:
+            return None  # each pod is an index of its own
+        limit = _BACKOFF_LIMIT
+    return bounded(max(0, limit - (status.integer("failed", 0) or 0)))
+
+
 _SIGNALS = frozenset(("137", "143"))
 """Exit codes of containers that SIGKILL or SIGTERM ended, as they do where a pod is evicted."""
 _FATAL = ("FailJob", "FailIndex")
 
 
-def _of_disruption(rules: Iterable[View]) -> str:
-    """Return what becomes of a pod's failure that is evicted: the first rule that matches says."""
-    for rule in rules:
+def action_on_disruption(job: View) -> str:
+    """Return what a Job makes of a pod that is evicted: the first rule that matches says."""
+    for rule in job.at("spec", "podFailurePolicy").list("rules"):
         action = rule.text("action")
         if any(
             pattern.text("type") == "DisruptionTarget" and pattern.text("status", "True") == "True"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.gangs import GangRef
+from kantopt.formats.kubernetes.job_sets import JobSets
 from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
@@ -23,7 +24,7 @@ class Units:
 
     A LeaderWorkerSet makes all pods of a group anew when one of them goes, unless its restart
     policy is ``None``; a training job whose pods are never restarted ends with any of them. What
-    a Job of Volcano's does its policies say.
+    a Job of Volcano's does its policies say, and what a JobSet does its ``failurePolicy``.
     """
 
     def __init__(self, objects: Objects, notes: Notes) -> None:
@@ -33,6 +34,7 @@ class Units:
             if view.at("spec", "leaderWorkerTemplate").text("restartPolicy") == "None"
         }
         self._volcano = objects.by_name("batch.volcano.sh", "Job")
+        self._job_sets = JobSets(objects, notes)
         self._notes = notes
 
     def into(self, pod: Pod) -> Pod:
@@ -42,6 +44,9 @@ class Units:
             return replace(pod, unit=f"{name}-{pod.labels.get(f'{_LWS}/group-index', '0')}")
         if _TRAINING.fullmatch(pod.owner_kind) and pod.restarts == "Never":
             return replace(pod, unit=pod.owner_name, ends_others=True, ends_job=True)
+        of_set = self._job_sets.into(pod)
+        if of_set is not None:
+            return of_set
         called = pod.labels.get("volcano.sh/job-name", "")
         job = self._volcano.get((pod.namespace, called))
         if called and job is None and pod.node:

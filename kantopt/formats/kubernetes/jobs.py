@@ -196,7 +196,7 @@ class JobsReader:
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
             home = fixed or bool(pod.homebound)
             near = repr((sorted(wish.items()), pod.waits_with))
-            key = repr((role, fixed, home, selected, near, pod.shape))
+            key = repr((role, fixed, home, selected, near, pod.leads, pod.shape))
             fields = alike.setdefault(
                 key,
                 {
@@ -216,7 +216,9 @@ class JobsReader:
             count = sum(member.count for member in fields["members"])
             fields["count"] = count
             fields["min"] = None
-            if minimum == 0:
+            if fields["members"][0].pod.leads:
+                fields["min"] = count  # without it the others go too
+            elif minimum == 0:
                 fields["min"] = 0
             elif len(sets) == 1 and minimum is not None:
                 fields["min"] = minimum

@@ -88,6 +88,8 @@ class Pod:
     """Whether those, or some of them, end with it and are not all made anew together."""
     ends_job: bool = False
     """Whether they all end with it for good."""
+    leads: bool = False
+    """Whether all other pods of its owner end with it, which bears the loss of any of them."""
     unit_restarts: int = 0
     """How often they are all made anew as one of their Jobs fails; 0: that is not what happens."""
     local_queue: str = ""

@@ -15,6 +15,7 @@ from kantopt.formats.kubernetes.disruption import CONSENTS, LASTING
 from kantopt.formats.kubernetes.gangs import level_wish
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.kubernetes.ray_clusters import is_head
 from kantopt.formats.kubernetes.runtime import duration_seconds
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.schema.selection import selector_matches
@@ -124,9 +125,10 @@ def _goes_together(pod: Pod) -> bool:
     """Whether moving the pod takes others along, ends its job, or cannot be done at all.
 
     Some units end with any of their pods, Kueue sends a pod of a gang placed by topology back to
-    where it came from, a Ray cluster ends with its head. A unit that is made anew moves as a whole.
+    where it came from, and what runs on the head of a Ray cluster ends with it. A unit that is made
+    anew moves as a whole.
     """
-    if pod.ends_others or pod.labels.get("ray.io/node-type") == "head":
+    if pod.ends_others or is_head(pod):
         return True
     by_kueue = pod.local_queue or pod.labels.get(_TAS)
     placed = pod.labels.get(_TAS) == "true" or _UNCONSTRAINED in pod.annotations

@@ -12,6 +12,7 @@ from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
+from kantopt.formats.kubernetes.ray_clusters import RayClusters
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
@@ -35,6 +36,7 @@ class Units:
         }
         self._volcano = objects.by_name("batch.volcano.sh", "Job")
         self._job_sets = JobSets(objects, notes)
+        self._ray = RayClusters(objects)
         self._notes = notes
 
     def into(self, pod: Pod) -> Pod:
@@ -53,7 +55,7 @@ class Units:
             text = "Jobs of Volcano's that are not in the input bear the loss of any of their pods"
             self._notes.add(text, f"{pod.namespace}/{called}")
         if job is None:
-            return pod
+            return self._ray.into(pod)
         action = _on_eviction(job, pod.annotations.get("volcano.sh/task-spec", ""))
         if action in _OF_ALL or action in _OF_SOME:
             ends = action in _OF_ALL and (action != "RestartJob" or _last_try(job))

@@ -79,6 +79,45 @@ def test_a_training_job_that_is_never_restarted_ends_as_a_whole() -> None:
         assert found.movable is (policy == "OnFailure")
 
 
+def mpi(restarts: str, launcher_owner: str) -> list[dict[str, Any]]:
+    """The launcher of an MPIJob ``m`` and two workers."""
+    prefix = "training.kubeflow.org"
+    return [
+        pod(
+            f"m-{role}-{i}",
+            on="a",
+            owner=owner,
+            labels={f"{prefix}/job-name": "m", f"{prefix}/job-role": role},
+            restartPolicy=policy,
+        )
+        for role, owner, policy, i in (
+            ("launcher", launcher_owner, "OnFailure", 0),
+            ("worker", "MPIJob/m", restarts, 0),
+            ("worker", "MPIJob/m", restarts, 1),
+        )
+    ]
+
+
+def test_the_launcher_of_an_mpi_job_goes_with_its_workers_and_is_not_moved() -> None:
+    for owner in ("Job/m-launcher", "MPIJob/m"):
+        for policy in ("Never", "OnFailure"):
+            (found,) = read(node("a"), *mpi(policy, owner)).snapshot.jobs
+            assert (found.name, found.disruption_mode) == ("m", "all")
+            kept = {podset.movable is False or not found.movable for podset in found.pod_sets}
+            assert True in kept  # and what goes together moves whole or not at all
+
+
+def test_a_training_job_whose_operator_makes_pods_anew_loses_them_one_by_one() -> None:
+    roles = ("master", "worker")
+    labels = [{"training.kubeflow.org/replica-type": role} for role in roles]
+    pods = [
+        pod(f"p-{i}", on="a", owner="PyTorchJob/p", labels=each, restartPolicy="OnFailure")
+        for i, each in enumerate(labels)
+    ]
+    (found,) = read(node("a"), *pods).snapshot.jobs
+    assert (found.disruption_mode, found.movable) == ("single", True)
+
+
 def volcano(policies: list[dict[str, Any]], tasks: list[dict[str, Any]], **status: Any) -> Any:
     """A Job of Volcano's, and two pods of its task ``w``."""
     told = thing("batch.volcano.sh/v1alpha1", "Job", "v", policies=policies, tasks=tasks)

@@ -17,6 +17,7 @@ from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 _LWS = "leaderworkerset.sigs.k8s.io"
+_KUBEFLOW = "training.kubeflow.org"
 _TRAINING = re.compile(r"(PyTorch|MPI|TF|XGBoost|Paddle|JAX)Job")
 
 
@@ -24,8 +25,9 @@ class Units:
     """Tells which unit a pod belongs to.
 
     A LeaderWorkerSet makes all pods of a group anew when one of them goes, unless its restart
-    policy is ``None``; a training job whose pods are never restarted ends with any of them. What
-    a Job of Volcano's does its policies say, and what a JobSet does its ``failurePolicy``.
+    policy is ``None``; a training job whose pods are never restarted ends with any of them, and the
+    run of an MPIJob ends with any, as its launcher then starts it from the beginning. What a Job of
+    Volcano's does its policies say, and what a JobSet does its ``failurePolicy``.
     """
 
     def __init__(self, objects: Objects, notes: Notes) -> None:
@@ -46,6 +48,9 @@ class Units:
             return replace(pod, unit=f"{name}-{pod.labels.get(f'{_LWS}/group-index', '0')}")
         if _TRAINING.fullmatch(pod.owner_kind) and pod.restarts == "Never":
             return replace(pod, unit=pod.owner_name, ends_others=True, ends_job=True)
+        mpi_job = _mpi_job(pod)
+        if mpi_job:
+            return replace(pod, unit=mpi_job, ends_others=_is_launcher(pod))
         of_set = self._job_sets.into(pod)
         if of_set is not None:
             return of_set
@@ -130,6 +135,19 @@ def _with_priority_of(first: Pod, member: Member) -> Pod:
         priority_class=first.priority_class,
         preemption_policy=first.preemption_policy,
     )
+
+
+def _mpi_job(pod: Pod) -> str:
+    """Return the MPIJob of a pod, if any: its launcher may be owned by a Job between them."""
+    if pod.owner_kind == "MPIJob":
+        return pod.owner_name
+    return pod.labels.get(f"{_KUBEFLOW}/job-name", "") if _is_launcher(pod) else ""
+
+
+def _is_launcher(pod: Pod) -> bool:
+    """Whether a pod runs ``mpirun``: made anew, it starts all ranks from the beginning."""
+    roles = (f"{_KUBEFLOW}/job-role", f"{_KUBEFLOW}/replica-type")
+    return any(pod.labels.get(role, "") == "launcher" for role in roles)
 
 
 def _on_eviction(job: View, role: str) -> str:

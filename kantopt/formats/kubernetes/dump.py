@@ -13,6 +13,7 @@ from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
 from kantopt.formats.kubernetes.ending_owners import note_ending_owners
+from kantopt.formats.kubernetes.followers import followers
 from kantopt.formats.kubernetes.gangs import GangRef, gang_of
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
@@ -242,6 +243,7 @@ class _Import:
                     self._notes.add(text, pod.full_name)
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
+        members += followers(self._objects, members, namespaces, self._notes)
         found = [member.pod for member in members]
         for member in unstarted(self._objects, found, namespaces, self._notes):
             if member.held_back and not self._gated:

@@ -62,8 +62,9 @@ class JobSets:
             one_run = _OF_TRAINER in pod.labels or (job_set is not None and _is_one_run(job_set))
             return replace(pod, unit=name) if one_run else None
         if job_set is None:
-            text = "JobSets that are not in the input end as a whole where one of their Jobs fails"
-            self._notes.add(text, f"{pod.namespace}/{name}")
+            if pod.node:
+                text = "JobSets that are not in the input end as a whole where a Job of them fails"
+                self._notes.add(text, f"{pod.namespace}/{name}")
             return _ending(pod, name)
         actions = {uid: _action(job_set, *why) for uid, why in failing.items()}
         if set(actions.values()) == {_RECREATE}:  # each of those Jobs is made anew by itself

@@ -78,7 +78,8 @@ class JobsReader:
         """
         pods = [member.pod for member in members]
         first, ref = pods[0], members[0].gang
-        gang = Gang(min_count=0) if ref is None else self._groups.demands(ref, pods)
+        alone = Gang() if any(pod.follows for pod in pods) else Gang(min_count=0)
+        gang = alone if ref is None else self._groups.demands(ref, pods)
         seen = sum(member.count for member in members)
         minimum = None if gang.min_count is None else max(0, gang.min_count - ended)
         if minimum is not None and minimum > seen:

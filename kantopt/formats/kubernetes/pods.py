@@ -90,6 +90,8 @@ class Pod:
     """Whether they all end with it for good."""
     leads: bool = False
     """Whether all other pods of its owner end with it, which bears the loss of any of them."""
+    follows: bool = False
+    """Whether it is made once a pod that waits has its node, which should not start without it."""
     unit_restarts: int = 0
     """How often they are all made anew as one of their Jobs fails; 0: that is not what happens."""
     local_queue: str = ""

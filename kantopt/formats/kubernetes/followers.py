@@ -1,0 +1,143 @@
+"""Pods that are made only once their leader has its node: they need room where that may go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.formats.kubernetes.jobs import Member
+from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.nodes import bounded
+from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.kubernetes.pods import Pod, read_pod
+from kantopt.formats.notes import Notes
+from kantopt.formats.view import View
+
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_JOB_SET = "alpha.jobset.sigs.k8s.io"
+_LWS = "leaderworkerset.sigs.k8s.io"
+
+
+def followers(
+    objects: Objects, members: Sequence[Member], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Yield the pods that are made once leaders that wait have their nodes.
+
+    With exclusive placement a JobSet makes the others of a Job where its first pod runs, and
+    so does a LeaderWorkerSet, some of them only once the leader is ready.
+
+    Parameters
+    ----------
+    objects
+        Those of the input.
+    members
+        All pods that hold a place or wait for one. Gangs know their number themselves.
+    namespaces
+        What a namespace selector may select.
+    notes
+        Takes who is planned for, and leaders of whose followers nothing is known.
+    """
+    found = _Followers(objects, members, namespaces, notes)
+    for member in members:
+        pod = member.pod
+        if not pod.node and member.exists and member.gang is None:
+            yield from found.of(pod)
+
+
+class _Followers:
+    def __init__(
+        self, objects: Objects, members: Sequence[Member], namespaces: Namespaces, notes: Notes
+    ) -> None:
+        self._jobs = {view.at("metadata").text("uid"): view for view in objects.of("batch", "Job")}
+        self._sets = objects.by_name("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+        self._pods = [member.pod for member in members if not member.pod.terminating]
+        self._namespaces = namespaces
+        self._notes = notes
+
+    def of(self, pod: Pod) -> Iterator[Member]:
+        if pod.labels.get(f"{_LWS}/worker-index") == "0":
+            yield from self._of_group(pod)
+        elif _leads_job(pod):
+            yield from self._of_job(pod)
+
+    def _of_job(self, leader: Pod) -> Iterator[Member]:
+        """Yield the other pods of a Job of a JobSet: they are like the first."""
+        job = self._jobs.get(leader.owner_uid)
+        there = sum(pod.owner_uid == leader.owner_uid for pod in self._pods)
+        at_once = 0 if job is None else job.at("spec").integer("parallelism", 0) or 1
+        if job is None or at_once > there:
+            yield from self._made(leader, None if job is None else leader, at_once - there)
+
+    def _of_group(self, leader: Pod) -> Iterator[Member]:
+        """Yield the workers of a group of a LeaderWorkerSet by their template."""
+        name = leader.labels.get(f"{_LWS}/name", "")
+        told = self._sets.get((leader.namespace, name))
+        there = sum(_group(pod) == _group(leader) for pod in self._pods)
+        size = leader.annotations.get(f"{_LWS}/size", "")
+        count = int(size) if size.isdecimal() and len(size) < 10 else 1
+        worker = None
+        if told is not None:
+            inner = told.at("spec", "leaderWorkerTemplate")
+            count = inner.integer("size", 0) or 1
+            worker = self._worker(leader, inner.at("workerTemplate"))
+        if count > there:
+            yield from self._made(leader, worker, count - there)
+
+    def _worker(self, leader: Pod, template: View) -> Pod | None:
+        """Read a worker; ``None`` if the input does not tell what it needs."""
+        if "spec" not in template:
+            return None
+        inner = template.at("metadata")
+        own = {key: value for key, value in leader.labels.items() if key.startswith(f"{_LWS}/")}
+        metadata = {
+            "name": leader.ref.name,
+            "namespace": leader.namespace,
+            "labels": {**inner.words("labels"), **own},
+            "annotations": inner.words("annotations"),
+            "creationTimestamp": leader.created,
+        }
+        read = template.replaced(metadata=metadata)
+        made = read_pod(read, self._namespaces, self._notes, template=True)
+        if f"{_LWS}/exclusive-topology" not in leader.annotations:
+            return made
+        # They are made for the leader's domain, which its own terms keep others out of.
+        terms = ("pod_affinity", "pod_anti_affinity")
+        return made.shaped(**{term: leader.shape[term] for term in terms})
+
+    def _made(self, leader: Pod, like: Pod | None, count: int) -> Iterator[Member]:
+        if like is None:
+            text = "pods that follow leaders that wait, and whose needs the input does not tell"
+            self._notes.add(f"{text}: not planned for", leader.full_name, max(1, count))
+            return
+        text = "pods that are made once their leader has its node, planned for together with it"
+        self._notes.add(text, leader.full_name, count)
+        made = replace(
+            like,
+            ref=leader.ref,
+            nominated="",
+            owner_kind=leader.owner_kind,
+            owner_name=leader.owner_name,
+            owner_uid=leader.owner_uid,
+            priority=leader.priority,
+            priority_class=leader.priority_class,
+            preemption_policy=leader.preemption_policy,
+            stays=(),
+            pinned="",
+            homebound=(),
+            waits_with=(),
+            unit=leader.unit,
+            follows=True,
+        )
+        yield Member(made, None, bounded(count), exists=False)
+
+
+def _leads_job(pod: Pod) -> bool:
+    """Whether the others of a Job follow a pod; nodes that are labelled before need none to."""
+    index = pod.annotations.get(_INDEX, pod.labels.get(_INDEX, ""))
+    placed = f"{_JOB_SET}/exclusive-topology" in pod.annotations
+    return index == "0" and placed and f"{_JOB_SET}/node-selector" not in pod.annotations
+
+
+def _group(pod: Pod) -> tuple[str, str, str]:
+    labels = pod.labels
+    return pod.namespace, labels.get(f"{_LWS}/name", ""), labels.get(f"{_LWS}/group-index", "")

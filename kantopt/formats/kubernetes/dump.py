@@ -9,6 +9,7 @@ from typing import Any
 
 from kantopt.formats.imported import Imported, reporting
 from kantopt.formats.kubernetes.asked import Asked
+from kantopt.formats.kubernetes.card_shares import CardShares
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
@@ -146,7 +147,8 @@ class _Import:
         members = self._members({node.name for node in nodes}, volumes)
         kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
-        members = [replace(m, pod=gpus.into(m.pod)) for m in members]
+        shares = CardShares(nodes)
+        members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
         pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)

@@ -25,6 +25,7 @@ from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.base import Toleration
+from kantopt.schema.card_shares import is_card_share
 from kantopt.schema.features import Feature
 from kantopt.schema.hundredths import asks_for_part
 from kantopt.schema.jobs import PodRef
@@ -278,7 +279,8 @@ def not_modelled(
             for volume in spec.list("volumes")
         ),
         "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory"))
-        or asks_for_part(requests),
+        or asks_for_part(requests)
+        or any(map(is_card_share, requests)),
         "namespaces": not namespaces_told,
         "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,
     }

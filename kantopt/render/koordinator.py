@@ -28,7 +28,8 @@ _HEADER = (
     "Evictions: by migration jobs, within the descheduler's limits and disruption budgets; what "
     "replaces the victim may take the room again, unless a reservation holds it.",
     "Bindings: a Reservation holds the place and the pod is told to take no other. A pod that is "
-    "scheduled before both are there goes where it likes; apply them while a gate holds it.",
+    "scheduled before both are there goes where it likes; apply them while a gate holds it, and "
+    f"remove the gate within {_TTL}, which nothing here does.",
     "Migration jobs of waves that wait for others are paused: when those are done, kubectl patch "
     'podmigrationjob NAME --type=merge -p \'{"spec":{"paused":false}}\'. Reservations cannot be '
     "paused. Held are cpu, memory, ephemeral-storage, hugepages and extended resources, and no "

@@ -152,9 +152,18 @@ def pod_by_pod(
             if not isinstance(action, Binding):
                 gone.add(key)
             made, heir = documents(wave, action, pod), beneficiary(action)
-            steps.append(Step(wave, kind_of(action), action.job, 1, made, for_job=heir))
+            told = gates_kept(action, pod) if isinstance(action, Binding) else ""
+            steps.append(Step(wave, kind_of(action), action.job, 1, made, told, for_job=heir))
         steps += nameless(action, wave)
     return steps
+
+
+def gates_kept(action: PlanAction, pod: PodRef) -> str:
+    """Say which scheduling gates keep a pod from its place until somebody removes them."""
+    if not pod.scheduling_gates:
+        return ""
+    gates = ", ".join(pod.scheduling_gates)
+    return f"{namespace_of(action.job)}/{pod.name} keeps its gates: {gates}"
 
 
 def beneficiary(action: PlanAction) -> str | None:

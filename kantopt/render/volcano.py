@@ -9,6 +9,7 @@ from kantopt.render.manifests import made, manifests, unique_name
 from kantopt.render.steps import (
     Actions,
     Step,
+    gates_kept,
     left,
     nameless,
     stopped,
@@ -78,8 +79,8 @@ def _bound(action: Binding, wave: int, hostname: str) -> list[Step]:
             "metadata": metadata,
             "spec": {"nodeSelector": {HOSTNAME: hostname}},
         }
-        text = f"{namespace}/{pod.name} keeps its gates: {', '.join(pod.scheduling_gates)}"
-        steps.append(Step(wave, "bindings", action.job, 1, (document,), text))
+        told = gates_kept(action, pod)
+        steps.append(Step(wave, "bindings", action.job, 1, (document,), told))
     return steps + nameless(action, wave)
 
 

@@ -82,6 +82,18 @@ def test_a_bound_pod_has_a_reservation_and_takes_no_other_place() -> None:
     assert (pod["metadata"]["name"], pod["metadata"]["uid"]) == ("x-0", "8c5c")
 
 
+def test_a_bound_pod_keeps_its_gate_and_the_file_says_so() -> None:
+    held = PodRef(name="x-0", uid="8c5c", scheduling_gates=("kantopt/hold",))
+    text = render(make_plan([JOB], [[bind("team-b/x", "n3", held)]]), Asked()).text
+    assert "# team-b/x-0 keeps its gates: kantopt/hold" in text
+    told = " ".join(text.replace("#", "").split())
+    assert "remove the gate within 10m, which nothing here does" in told
+    assert (
+        "keeps its gates"
+        not in render(make_plan([JOB], [[bind("team-b/x", "n3", POD)]]), Asked()).text
+    )
+
+
 def test_migrations_of_waves_that_wait_are_paused() -> None:
     waves = [[evict("team-b/x", "n1", OTHER)], [move("team-b/x", "n2", "n1", POD)]]
     first, second = made(make_plan([JOB], waves))

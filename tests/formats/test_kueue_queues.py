@@ -53,6 +53,10 @@ def workload(name: str, to: str, gpus: int = 8, **spec: Any) -> Object:
     return thing(KUEUE, "Workload", name, podSets=roles, queueName=to)
 
 
+LOCAL = [thing(KUEUE, "LocalQueue", name, clusterQueue=name) for name in ("q", "one", "two")]
+"""Queues that Workloads name, each called like that which it leads to."""
+
+
 def quotas(imported: Imported) -> dict[str, tuple[str, list[tuple[str, str | int]]]]:
     """Cohort and rows of each queue."""
     return {
@@ -103,6 +107,7 @@ def test_a_name_that_is_taken_is_not_given_to_what_a_cohort_owns() -> None:
 def test_jobs_that_wait_go_to_the_nodes_of_the_flavor_of_their_queue() -> None:
     taint = {"key": "gpu", "operator": "Exists"}
     imported = read(
+        *LOCAL,
         flavor("h100", {"gpu": "h100"}, tolerations=[taint]),
         queue("q", h100={"nominalQuota": 8}),
         workload("w", "q"),
@@ -114,7 +119,7 @@ def test_jobs_that_wait_go_to_the_nodes_of_the_flavor_of_their_queue() -> None:
     assert quotas(imported) == {"q": ("", [(GPU, 8)])}
 
 
-BOTH = [flavor("h100", {"gpu": "h100"}), flavor("a100", {"gpu": "a100"})]
+BOTH = [flavor("h100", {"gpu": "h100"}), flavor("a100", {"gpu": "a100"}), *LOCAL]
 
 
 def test_queues_of_one_cohort_lend_each_other_what_is_of_the_same_flavor() -> None:
@@ -155,13 +160,14 @@ def test_flavors_that_a_job_may_choose_from_are_added_up_and_both_are_named() ->
 def test_a_flavor_whose_taints_a_job_does_not_tolerate_is_not_given_to_it() -> None:
     spot = flavor("a100", {"gpu": "a100"}, nodeTaints=[{"key": "spot", "effect": "NoSchedule"}])
     both = queue("q", h100={"nominalQuota": 8}, a100={"nominalQuota": 16})
-    imported = read(BOTH[0], spot, both, workload("w", "q"))
+    imported = read(BOTH[0], *LOCAL, spot, both, workload("w", "q"))
     assert imported.pending.jobs[0].pod_sets[0].node_selector == {"gpu": "h100"}
 
 
 def test_a_selector_that_no_flavor_suits_leads_nowhere() -> None:
     imported = read(
         BOTH[0],
+        *LOCAL,
         node("n", {"gpu": "a100"}),
         queue("q", h100={"nominalQuota": 8}),
         workload("w", "q", nodeSelector={"gpu": "a100"}),

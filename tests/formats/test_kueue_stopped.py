@@ -97,3 +97,16 @@ def test_of_two_pod_sets_that_are_held_back_one_job_is_told() -> None:
 def test_asking_for_one_that_is_held_back_says_why(name: str) -> None:
     with pytest.raises(UsageError, match=r"held back by queues that are stopped.*--gated"):
         read(*cluster(STOPPED, {}), workload("w", "Job/train"), pending=[name])
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_what_names_a_local_queue_that_is_not_there_is_held_back(gated: bool) -> None:
+    """Kueue looks for that queue; a ClusterQueue of its name is none of its."""
+    called_so = {**thing(KUEUE, "ClusterQueue", "lq", ""), "status": {}}
+    found = read(node("a"), called_so, workload("w", "Job/train"), gated=gated)
+    assert held_back(found, "by a LocalQueue that is not in the input") is not gated
+    if gated:
+        assert found.pending.jobs[0].queue_name == ""
+        assert noted(found, "not in the input set no quota")
+    admitted = read(node("a"), called_so, workload("w", "Job/train", ADMITTED))
+    assert not held_back(admitted, "by a LocalQueue")

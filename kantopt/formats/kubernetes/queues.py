@@ -51,8 +51,11 @@ class Queues:
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""
-        name = self._local.get((namespace, local), local) or other
-        if name and self._names and name not in self._names:
+        led = self._local.get((namespace, local), "")
+        name = led or local or other
+        # A ClusterQueue may be called like a LocalQueue that is not there, and is none of its.
+        known = name in self._names and (bool(led) or not local)
+        if name and self._names and not known:
             text = "queues that jobs name and that are not in the input set no quota"
             self._notes.add(text, name)
             return ""

@@ -101,8 +101,7 @@ class KueueQueues:
 
     def of(self, pod: Pod) -> str:
         """Return the ClusterQueue that a pod's LocalQueue leads to; of no queue nothing."""
-        local = pod.local_queue
-        return self.local.get((pod.namespace, local), local) if local else ""
+        return self.local.get((pod.namespace, pod.local_queue), "")
 
     def into(self, pod: Pod, *, exists: bool) -> Pod:
         """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will.

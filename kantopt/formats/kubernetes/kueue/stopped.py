@@ -1,4 +1,4 @@
-"""Whom Kueue does not start for now: stopped Workloads, and those of queues that take nobody in."""
+"""Whom Kueue does not start for now: stopped, or of queues that are not there or take nobody in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class StoppedQueues:
             return "by active: false"
         if not admitted and waits_to_be_queued(workload):
             return "by Kueue after a failed start"
-        local = self._local.get((workload.key[0], workload.at("spec").text("queueName")))
+        queue = workload.at("spec").text("queueName")
+        local = self._local.get((workload.key[0], queue))
+        if self._cluster and queue and local is None and not admitted:
+            return "by a LocalQueue that is not in the input"
         name = "" if local is None else local.at("spec").text("clusterQueue")
         for view in (local, self._cluster.get(name)):
             if view is not None and (_drains(view) if admitted else _takes_nobody(view)):

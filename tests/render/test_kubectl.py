@@ -182,6 +182,15 @@ def test_a_group_that_is_made_anew_with_other_owners_is_left_to_the_reader() -> 
         assert render_kubectl(made, ANYWAY)[0]["verb"] == verb
 
 
+def test_a_job_that_its_job_set_makes_anew_is_left_to_the_reader() -> None:
+    pod = VICTIM.model_copy(update={"owner_kind": "Job"})
+    for labels, verb in (({"jobset.sigs.k8s.io/jobset-name": "x"}, "note"), ({}, "create")):
+        whole = PodSet(count=1, labels=labels)
+        job = Job(name="x", namespace="team-b", disruption_mode="all", pod_sets=(whole,))
+        made = plan([move("team-b/x", "n1", "n2", pod)], jobs=(job,))
+        assert render_kubectl(made, ANYWAY)[0]["verb"] == verb
+
+
 def test_a_live_move_is_nobodys_eviction() -> None:
     (note,) = render_kubectl(plan([move("team-b/x", "n1", "n2", VICTIM, mode="live")]), ANYWAY)
     assert "a live migration is no call of the Kubernetes API" in note["message"]

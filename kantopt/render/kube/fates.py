@@ -26,6 +26,7 @@ _REMADE = {
     "DaemonSet": "a DaemonSet makes its pods anew on the node they left",
     "Node": "the kubelet starts it again where it was",
 }
+_JOB_SET = "jobset.sigs.k8s.io/jobset-name"
 _HOLD = (
     f"nobody says where such pods run but their scheduler; make them with the gate {OURS} and plan "
     "with --gated (docs/with-kubernetes.md)"
@@ -193,12 +194,17 @@ class Fates:
             why = "nothing makes its pods come back where they should"
             return Fate("advise", why, "--evict-anyway restarts them all the same")
         for pod in item.pods:
-            if item.job in self._together and pod.owner_kind == "StatefulSet":
+            if item.job in self._together and self._is_of_unit(item.job, pod):
                 return Fate("advise", "its group is made anew as a whole, with other owners")
             why = _REMADE.get(controller(pod), "")
             if why:
                 return Fate("advise", why)
         return Fate("advise", why) if (why := self._target(item.to_node)) else Fate("do")
+
+    def _is_of_unit(self, job: str, pod: PodRef) -> bool:
+        """Whether the owner of a pod is made anew too: of a LeaderWorkerSet, or a JobSet."""
+        of_set = any(_JOB_SET in podset.labels for podset in self._jobs[job].pod_sets)
+        return pod.owner_kind == "StatefulSet" or (pod.owner_kind == "Job" and of_set)
 
     def _settle(self) -> None:
         """Leave out what waits for what is left out, gangs in part, and evictions in vain."""

@@ -101,6 +101,8 @@ def test_a_job_set_that_is_not_in_the_input_ends_with_a_failed_job_and_is_noted(
 def test_pods_of_a_train_job_go_together_whatever_their_jobs_bear() -> None:
     made = owned(job_set(), "TrainJob", "js")
     assert units(made, *child("js-node-0", pods=2)) == {"js": ("all", True, 6)}
+    lifted = read(node("a"), made, *child("js-node-0", pods=2), disturb=("group",))
+    assert [job.disruption_mode for job in lifted.snapshot.jobs] == ["single"]
     pods = child("js-node-0", pods=2)[1:]
     for each in pods:
         each["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] = "trainer"

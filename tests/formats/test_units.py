@@ -105,6 +105,8 @@ def test_the_launcher_of_an_mpi_job_goes_with_its_workers_and_is_not_moved() -> 
             assert (found.name, found.disruption_mode) == ("m", "all")
             kept = {podset.movable is False or not found.movable for podset in found.pod_sets}
             assert True in kept  # and what goes together moves whole or not at all
+    lifted = read(node("a"), *mpi("OnFailure", "Job/m-launcher"), disturb=("group",)).snapshot.jobs
+    assert {found.disruption_mode for found in lifted} == {"single"}
 
 
 def test_a_training_job_whose_operator_makes_pods_anew_loses_them_one_by_one() -> None:

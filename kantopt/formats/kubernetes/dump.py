@@ -214,7 +214,7 @@ class _Import:
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         claims = ResourceClaims(self._objects, self._devices)
-        units = Units(self._objects, self._notes)
+        units = Units(self._objects, self._notes, self._disturb)
         binding = BindRequests(self._objects)
         for view in views:
             if ended(view):

@@ -31,10 +31,13 @@ class JobSets:
         Those of the input.
     notes
         Takes the JobSets that are not there.
+    by_ones
+        Whether pods go one by one whose Jobs bear that, though all of their run starts again.
     """
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects, notes: Notes, *, by_ones: bool = False) -> None:
         self._notes = notes
+        self._by_ones = by_ones
         self._sets = objects.by_name("jobset.x-k8s.io", "JobSet")
         self._of: dict[str, str] = {}
         """Name of the JobSet of each Job, by its uid."""
@@ -60,7 +63,7 @@ class JobSets:
             return None
         if not failing:
             one_run = _OF_TRAINER in pod.labels or (job_set is not None and _is_one_run(job_set))
-            return replace(pod, unit=name) if one_run else None
+            return replace(pod, unit=name) if one_run and not self._by_ones else None
         if job_set is None:
             if pod.node:
                 text = "JobSets that are not in the input end as a whole where a Job of them fails"

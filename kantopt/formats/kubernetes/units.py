@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.gangs import GangRef
@@ -27,17 +27,19 @@ class Units:
     A LeaderWorkerSet makes all pods of a group anew when one of them goes, unless its restart
     policy is ``None``; a training job whose pods are never restarted ends with any of them, and the
     run of an MPIJob ends with any, as its launcher then starts it from the beginning. What a Job of
-    Volcano's does its policies say, and what a JobSet does its ``failurePolicy``.
+    Volcano's does its policies say, and what a JobSet does its ``failurePolicy``. With
+    ``group`` lifted pods go one by one whose owners make them anew so, whatever becomes of the run.
     """
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects, notes: Notes, lifted: Collection[str] = ()) -> None:
         self._apart = {
             name
             for name, view in objects.by_name(_LEADERS, "LeaderWorkerSet").items()
             if view.at("spec", "leaderWorkerTemplate").text("restartPolicy") == "None"
         }
         self._volcano = objects.by_name("batch.volcano.sh", "Job")
-        self._job_sets = JobSets(objects, notes)
+        self._by_ones = "group" in lifted
+        self._job_sets = JobSets(objects, notes, by_ones=self._by_ones)
         self._ray = RayClusters(objects)
         self._notes = notes
 
@@ -49,7 +51,7 @@ class Units:
         if _TRAINING.fullmatch(pod.owner_kind) and pod.restarts == "Never":
             return replace(pod, unit=pod.owner_name, ends_others=True, ends_job=True)
         mpi_job = _mpi_job(pod)
-        if mpi_job:
+        if mpi_job and not self._by_ones:
             return replace(pod, unit=mpi_job, ends_others=_is_launcher(pod))
         of_set = self._job_sets.into(pod)
         if of_set is not None:

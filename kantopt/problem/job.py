@@ -203,6 +203,8 @@ class Job:
     """Indices of the pod sets of all roles."""
     is_gang: bool = field(init=False)
     """Whether fewer than some number of pods are worth nothing."""
+    waits: bool = field(init=False)
+    """Whether pods of it are pending."""
 
     @property
     def namespace(self) -> str:
@@ -238,6 +240,8 @@ class Job:
         podsets = tuple(s for role in self.roles for s in role.podsets)
         object.__setattr__(self, "podsets", podsets)
         object.__setattr__(self, "is_gang", gang)
+        waits = any(role.pending is not None for role in self.roles)
+        object.__setattr__(self, "waits", waits)
 
 
 @dataclass(frozen=True, slots=True)

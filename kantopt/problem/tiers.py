@@ -54,7 +54,21 @@ class Tier:
     def concerns(self, job: Job) -> bool:
         """Whether the tier looks at a job."""
         of_priority = self.priority in (None, job.priority)
-        return of_priority and self.preempts in (None, job.may_preempt)
+        wanted = job.waits or not self.of_waiting
+        return of_priority and wanted and self.preempts in (None, job.may_preempt)
+
+    @property
+    def of_waiting(self) -> bool:
+        """Of ``unplaced``: whether only jobs that wait count, as goals have it.
+
+        A goal is to place them; who has to go for it is for other objectives to say.
+        """
+        return self.metric is Metric.UNPLACED and self.target is not None
+
+    @property
+    def whose(self) -> tuple[int | None, bool | None, bool]:
+        """Which jobs it looks at: what two tiers have in common that look at the same."""
+        return self.priority, self.preempts, self.of_waiting
 
     @property
     def mix_weight(self) -> int:
@@ -255,6 +269,10 @@ def _of_priority(
             continue
         parameters = objective.unplaced or UnplacedObjective()
         tier = replace(tier, target=parameters.target)
+        if tier.of_waiting and priority is not None:
+            jobs = [job for job in jobs if job.waits]
+            if not jobs:
+                continue
         if parameters.unit == "job":
             yield replace(tier, unit="jobs")
             continue

@@ -20,7 +20,8 @@ class UnplacedObjective(ModelPart):
     by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
     unit: Literal["gpu", "job", "pod"] = Field(default="gpu", description="what is counted")
     target: Literal[0] | None = Field(
-        default=None, description="0: a goal, which a plan misses that leaves any"
+        default=None,
+        description="0: a goal, which a plan misses that leaves any; only jobs that wait count",
     )
 
 

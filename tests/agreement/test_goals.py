@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -123,10 +124,25 @@ def with_goals(seed: int, limited: Limited | None = None) -> Instance:
     return build_instance(snapshot, pending.jobs, aimed(rng, model, snapshot, pending))
 
 
+def with_jobs_to_place(seed: int) -> Instance:
+    """A random question of which the first goal is to place all that wait."""
+    rng = random.Random(seed)
+    snapshot, pending, old = random_documents(seed)
+    which = {"by": rng.choice(("priority", "all")), "unit": rng.choice(("job", "gpu", "pod"))}
+    usual = {"unplaced": {**which, "unit": rng.choice(("job", "gpu", "pod"))}}
+    objectives = [{"unplaced": {**which, "target": 0}}, *rng.sample([usual], rng.randint(0, 1))]
+    data = {"kind": "Model", "objectives": [*objectives, "evictions", "moves"]}
+    model: Model = document(data, Model).model_copy(update={"rules": old.rules})
+    return build_instance(snapshot, pending.jobs, model)
+
+
+@pytest.mark.parametrize("asked", [with_goals, with_jobs_to_place])
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
-def test_all_that_search_proves_of_goals_holds(block: int) -> None:
+def test_all_that_search_proves_of_goals_holds(
+    block: int, asked: Callable[[int], Instance]
+) -> None:
     for seed in range(block, SEEDS, BLOCKS):
-        instance = with_goals(seed)
+        instance = asked(seed)
         tiers = tiers_of(instance)
         value, _ = best(instance)
         if value is None:

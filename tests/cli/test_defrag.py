@@ -120,6 +120,21 @@ def test_room_is_made_for_the_jobs_named_and_only_they_are_bound(cli: Cli) -> No
     assert plan.get("unplaced", []) == []
 
 
+def test_room_by_evictions_reaches_the_goal_whoever_waits_again(cli: Cli) -> None:
+    Path("first.yaml").write_text(PENDING.replace("name: other,", "name: other, priority: 9,"))
+    Path("full.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\n"
+        "nodes: [{name: a, allocatable: {nvidia.com/gpu: 1}}]\n"
+        "jobs:\n- {name: old, podSets: [{count: 1, requests: {nvidia.com/gpu: 1}, "
+        "assignments: [{node: a}]}]}"
+    )
+    files = ("full.yaml", "first.yaml", "--goal", "fit=other", "--max-evictions", "1")
+    for more in ((), ("--min-benefit", "1")):
+        plan = plan_of(cli, *files, *more)
+        assert goal_of(plan) == {"before": 1, "after": 0, "goal": 0, "missedBy": 0}
+        assert [item["job"] for item in plan["evictions"]] == ["default/old"]
+
+
 def test_what_is_exempt_stays(cli: Cli) -> None:
     out = cli("defrag", "snap.yaml", "--goal", "empty-nodes=1", "--exempt", "keep=yes").out
     assert out.startswith("Move 1 pod.")

@@ -78,6 +78,16 @@ def test_a_pod_that_is_evicted_is_unplaced_at_its_own_priority() -> None:
     assert only(instance, {"r": ["a"]}) == 3000
 
 
+@pytest.mark.parametrize("unit", ["job", "gpu", "pod"])
+def test_a_goal_of_unplaced_is_to_place_those_that_wait_and_counts_no_victims(unit: str) -> None:
+    jobs = [job("old", pods(gpu=8, on=["a"]), priority=1), job("new", pods(gpu=8), priority=9)]
+    for by, name in (("priority", "priority=9, "), ("all", "")):
+        goal = {"unplaced": {"by": by, "unit": unit, "target": 0}}
+        after = by_name(question(NODES[:1], jobs, objectives=[goal]), {"old": [], "new": ["a"]})
+        assert [tier.partition("[")[2].startswith(name) for tier in after] == [True]
+        assert set(after.values()) == {0}
+
+
 def test_unplaced_jobs_are_those_below_their_minimum() -> None:
     jobs = [
         job("gang", pods(count=3, minCount=2)),

@@ -115,11 +115,10 @@ def _of_pods(instance: Instance, tier: Tier, job: Job) -> Iterator[tuple[Loss, i
 def least_left_out(
     instance: Instance,
     above: Mapping[Tier, int],
-    priority: int,
+    whose: tuple[int, bool | None, bool],
     what: str,
     bound: Callable[[Tier, Instance, Mapping[Tier, int]], int],
     core: Core,
-    preempts: bool | None = None,
 ) -> int:
     """Return the fewest jobs, evictions by cost or evicted pods at one priority.
 
@@ -127,12 +126,12 @@ def least_left_out(
     ----------
     above
         Most of each tier above.
+    whose
+        Which jobs, as of :attr:`kantopt.problem.tiers.Tier.whose`.
     what
         The field of :class:`Loss` that is counted.
     bound, core
         How a tier of ``unplaced`` is bounded, and what a job of it cannot do without.
-    preempts
-        Of which tiers of ``unplaced``: those of all jobs, of those that may evict, or may not.
     """
     if not _has_gangs(instance):
         return 0  # where each pod counts for itself nothing is whole
@@ -142,8 +141,8 @@ def least_left_out(
     limits = {"jobs": None, "cost": None} if what == "pods" else {"jobs": None}
     found: dict[str, int | None] = dict(limits) if what != "jobs" else {}
     for tier, value in above.items():
-        if tier.priority == priority and not tier.surplus:
-            unplaced = tier.metric is Metric.UNPLACED and tier.preempts is preempts
+        if tier.priority == whose[0] and not tier.surplus:
+            unplaced = tier.metric is Metric.UNPLACED and tier.whose == whose
             if unplaced and tier.unit == "jobs":
                 if "jobs" in found:
                     found["jobs"] = value

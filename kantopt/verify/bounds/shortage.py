@@ -170,7 +170,7 @@ def _staying(instance: Instance) -> tuple[tuple[Job, PodSet, bool, Amounts], ...
             role = job.roles[podset.role]
             first = instance.podsets[role.podsets[0]]
             needed = not job.min_count and job.needed(role) > 0
-            key = needed, job.priority, job.may_preempt, first.gpu_milli
+            key = needed, job.priority, job.may_preempt, job.waits, first.gpu_milli
             *_, sums = found.get(key, (job, first, needed, (0,) * len(podset.requests)))
             more = zip(sums, podset.requests, strict=True)
             found[key] = job, first, needed, tuple(a + podset.count * b for a, b in more)

@@ -43,7 +43,8 @@ def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
     what = "pods" if tier.counts_pods else "cost"
 
     def fewest(priority: int, preempts: bool | None) -> int:
-        return least_left_out(instance, above, priority, what, bound_unplaced, core, preempts)
+        whose = priority, preempts, False  # a goal has nothing to say of those that run
+        return least_left_out(instance, above, whose, what, bound_unplaced, core)
 
     priorities = instance.priorities if tier.priority is None else (tier.priority,)
     least = sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)

@@ -158,9 +158,8 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     if tier.unit == "jobs":
         fewest = 0
         if tier.priority is not None:
-            fewest = least_left_out(
-                instance, above, tier.priority, "jobs", bound_unplaced, core, tier.preempts
-            )
+            whose = tier.priority, tier.preempts, tier.of_waiting
+            fewest = least_left_out(instance, above, whose, "jobs", bound_unplaced, core)
         return max(least, fewest, _fewest_jobs(tier, instance, above))
     if tier.unit != "milli-GPU":
         return least
@@ -210,9 +209,8 @@ def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
     fewest = 0
     higher: dict[Tier, int] = {}
     for other, value in above.items():
-        same = (other.priority, other.preempts) == (tier.priority, tier.preempts)
         unplaced = other.metric is tier.metric and not other.surplus
-        if same and unplaced and other.unit == "milli-GPU":
+        if other.whose == tier.whose and unplaced and other.unit == "milli-GPU":
             lacking = bound_unplaced(other, instance, higher)
             jobs = 0
             for mass in _cores(other, instance):

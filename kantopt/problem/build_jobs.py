@@ -13,7 +13,7 @@ from kantopt.problem.cluster import Amounts, Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
-from kantopt.problem.preferences import losses_of
+from kantopt.problem.preferences import Rather, rather_of
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
@@ -45,6 +45,7 @@ class _Places:
     emptied: frozenset[int]
     spread_over: frozenset[int]
     closed: Mapping[int, Mark]
+    rather: Rather
     losses: Mapping[int, int]
 
 
@@ -197,7 +198,11 @@ class JobsBuilder:
         asks = self._asks_of(podset)
         places = self._places_of(podset, self._barred(job))
         on = frozenset(spot.node for spot in current)
-        places_of_all = places.allowed if on <= places.allowed else places.allowed | on
+        places_of_all, losses = places.allowed, places.losses
+        if outside := on - places.allowed:
+            places_of_all = places.allowed | outside
+            standing = places.rather.losses(self._nodes[n] for n in sorted(outside))
+            losses = {**losses, **standing}
         demand = self._typed.added(asks.demand, places_of_all)
         cost = podset.disruption_cost
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
@@ -240,7 +245,7 @@ class JobsBuilder:
                 lost_gpu_seconds=lost,
                 dirty_rate=dirty_rate,
                 migration_mib=copied,
-                losses=places.losses,
+                losses=losses,
                 stays=(
                     *podset.stays,
                     *(f for f in podset.not_modelled if f not in self._assumed),
@@ -307,8 +312,10 @@ class JobsBuilder:
             emptied = frozenset(n for n in admits if self._nodes[n].drained)
             allowed = admits - emptied
             over = frozenset(node.index for node in admitted)
-            losses = losses_of(podset, self._nodes, allowed)
-            self._places[ask] = _Places(allowed, emptied, over, closed, losses)
+            admit = [self._nodes[n] for n in sorted(allowed)]
+            rather = rather_of(podset, admit)
+            losses = rather.losses(admit) if rather.tells else {}
+            self._places[ask] = _Places(allowed, emptied, over, closed, rather, losses)
         return self._places[ask]
 
 

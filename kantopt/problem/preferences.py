@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kantopt.problem.affinities import PodLabels, Selections, Spreads
 from kantopt.problem.cluster import Node
@@ -14,30 +15,56 @@ WHOLE = 100
 """Most that a pod loses for labels, for taints, for company, and what one too many counts."""
 
 
-def losses_of(
-    podset: docs.PodSet, nodes: Sequence[Node], allowed: Iterable[int]
-) -> Mapping[int, int]:
-    """Return what a pod loses on each node beside the best it could have, where it loses anything.
+@dataclass(frozen=True, slots=True)
+class Rather:
+    """Which nodes the pods of a pod set would rather have, beside the best that admits them.
 
-    Of the weights of its preferred node affinity, in hundredths of their sum; and of the taints
-    that would rather keep it away, in hundredths of the most of them on any node.
+    Preferred node affinity counts in hundredths of the sum of its weights; taints that would rather
+    keep pods away in hundredths of the most of them on any node that admits the pods.
     """
-    candidates = sorted(allowed)
+
+    podset: docs.PodSet
+    total: int
+    """Sum of all weights."""
+    best: int
+    """Most weight of a node that admits the pods."""
+    most: int
+    """Most taints of such a node that would rather keep them away."""
+
+    def lost_on(self, node: Node) -> int:
+        """Return what a pod loses on a node; one that does not admit it may be better than best."""
+        lost = 0
+        if self.total:
+            lost += WHOLE * max(0, self.best - _won(self.podset, node)) // self.total
+        if against := unwelcome(self.podset.tolerations, node):
+            lost += WHOLE * against // max(self.most, against)
+        return lost
+
+    @property
+    def tells(self) -> bool:
+        """Whether it makes a difference which of the nodes that admit them they have."""
+        return bool(self.best or self.most)
+
+    def losses(self, nodes: Iterable[Node]) -> Mapping[int, int]:
+        """Return what a pod loses on each of some nodes, where it loses anything."""
+        return {node.index: lost for node in nodes if (lost := self.lost_on(node))}
+
+
+def rather_of(podset: docs.PodSet, admit: Sequence[Node]) -> Rather:
+    """Return what its pods would rather, with the nodes that admit them."""
+    terms, tolerations = podset.preferred_node_affinity, podset.tolerations
+    return Rather(
+        podset,
+        sum(term.weight for term in terms),
+        max((_won(podset, node) for node in (admit if terms else ())), default=0),
+        max((unwelcome(tolerations, node) for node in admit), default=0),
+    )
+
+
+def _won(podset: docs.PodSet, node: Node) -> int:
+    """Sum of the weights of the terms that a node meets."""
     terms = podset.preferred_node_affinity
-    total = sum(term.weight for term in terms)
-    won = {
-        n: sum(term.weight for term in terms if affinity_matches((term.preference,), nodes[n]))
-        for n in (candidates if terms else ())
-    }
-    against = {n: unwelcome(podset.tolerations, nodes[n]) for n in candidates}
-    best, most = max(won.values(), default=0), max(against.values(), default=0)
-    found = {}
-    for n in candidates:
-        loss = WHOLE * (best - won[n]) // total if total else 0
-        loss += WHOLE * against[n] // most if most else 0
-        if loss:
-            found[n] = loss
-    return found
+    return sum(term.weight for term in terms if affinity_matches((term.preference,), node))
 
 
 def build_wishes(labels: Sequence[PodLabels]) -> tuple[Wish, ...]:

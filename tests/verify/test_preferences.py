@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Model
 from kantopt.verify.metrics import measure
 from tests.questions import model, question
 from tests.verify.world import HOST, put
@@ -17,6 +18,7 @@ NODES = [
     {"name": "b", "labels": {RACK: "x"}, "allocatable": {"cpu": 8}},
     {"name": "c", "labels": {RACK: "y"}, "allocatable": {"cpu": 8}},
 ]
+ALONE = model("preferences")
 
 
 def job(name: str, count: int = 1, **wishes: Any) -> dict[str, Any]:
@@ -33,6 +35,15 @@ def near(name: str, key: str = RACK, weight: int = 1) -> dict[str, Any]:
 def lost(jobs: list[dict[str, Any]], nodes: Any = NODES, **where: list[str]) -> int:
     instance = question(nodes, [], jobs).instance(model("preferences"))
     return measure(instance, put(instance, where), tiers_of(instance))[0]
+
+
+def lost_standing(
+    nodes: list[dict[str, Any]], asked: Model = ALONE, **wishes: Any
+) -> tuple[int, ...]:
+    """What a pod loses where it runs, on node a; nothing if there is no such tier."""
+    stands = job("j", assignments=[{"node": "a"}], **wishes)
+    instance = question(nodes, [stands], []).instance(asked)
+    return measure(instance, instance.current, tiers_of(instance))
 
 
 def rather(key: str, value: str, weight: int) -> dict[str, Any]:
@@ -60,6 +71,37 @@ def test_a_taint_that_would_rather_keep_pods_away_counts_where_it_is_not_tolerat
     jobs = [job("j"), tolerant]
     assert lost(jobs, nodes, j=["a"], t=["a"]) == 100
     assert lost(jobs, nodes, j=["b"], t=["a"]) == 0
+
+
+@pytest.mark.parametrize(
+    "closed",
+    [
+        {"unschedulable": True},
+        {"ready": False},
+        {"taints": [{"key": "mine", "effect": "NoSchedule"}]},
+    ],
+)
+def test_a_pod_loses_where_it_runs_on_a_node_that_would_not_admit_it_now(closed: Any) -> None:
+    terms = {"preferredNodeAffinity": [rather(RACK, "y", 3), rather("gpu", "h100", 1)]}
+    nodes = [{**NODES[0], **closed}, *NODES[1:]]
+    assert lost_standing(nodes, **terms) == (75,)
+    better = [{**NODES[0], **closed, "labels": {RACK: "y", "gpu": "h100"}}, *NODES[1:]]
+    assert lost_standing(better, **terms) == (0,)  # none that admits it is better
+
+
+def test_a_pod_loses_on_a_node_that_is_to_be_emptied() -> None:
+    terms = {"preferredNodeAffinity": [rather(RACK, "y", 1)]}
+    assert lost_standing(NODES, **terms, asked=model("preferences", drain=["a"])) == (100,)
+
+
+def test_taints_of_a_node_that_would_not_admit_a_pod_now_count_at_most_in_full() -> None:
+    slow = [{"key": key, "effect": "PreferNoSchedule"} for key in ("slow", "far")]
+    for others in ([], slow[:1], slow):
+        nodes = [
+            {**NODES[0], "unschedulable": True, "taints": slow},
+            {**NODES[1], "taints": others},
+        ]
+        assert lost_standing(nodes) == (100,)
 
 
 def test_a_pod_that_would_rather_be_near_another_loses_where_it_is_not() -> None:

@@ -23,8 +23,8 @@ class Shape:
 
 
 def shape_of(resources: tuple[str, ...], shape: MixShape) -> Shape:
-    """Return a shape of a model document in base units."""
-    requests = amounts(resources, shape.requests)
+    """Return a shape of a model document in base units: of one pod, as those that wait are."""
+    requests = amounts(resources, {"pods": 1, **shape.requests})
     devices = tuple(
         DeviceNeed(need.device_class, need.count, amounts(resources, need.requests))
         for need in shape.devices

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kantopt.problem.job import DeviceNeed
 from kantopt.problem.mix import Shape
 from kantopt.verify.metrics.stranded_gpus import _FEW, Stranding
-from tests.verify.world import node, question
+from tests.verify.world import job, node, pods, question, values
 
 GPU = "nvidia.com/gpu"
 
@@ -54,3 +54,12 @@ def test_many_shapes_strand_what_they_strand_one_by_one(data: st.DataObject) -> 
     assert all_at_once.on(subject, load, taken) == copies * one_by_one
     heavier = [replace(shape, weight=copies * shape.weight) for shape in few]
     assert Stranding(resources, heavier).on(subject, load, taken) == copies * one_by_one
+
+
+def test_a_node_that_takes_no_more_pods_strands_its_gpus_whoever_says_what_the_mix_is() -> None:
+    full = node("a", cpu=8, gpu=2, offers={"pods": 1})
+    jobs = [job("j", pods(gpu=1, on=["a"]))]
+    for mix in ({}, {"mix": [{"requests": {"cpu": 1, GPU: 1}}]}):
+        objectives = [{"stranded_gpus": mix}]
+        (value,) = values(question([full], jobs, objectives=objectives), j=["a"]).values()
+        assert value == 1000

@@ -144,7 +144,8 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
         p, counts = tier.priority, tier.metric is Metric.UNPLACED and tier.target is None
         if counts and p is not None and who.disturbs(p) and p in who.waiting:
             displaced = replace(tier, metric=Metric.DISPLACED)
-            if tier.unit != "jobs" and not tier.surplus and _runs(instance, displaced):
+            there = tier.unit == "jobs" or tier.surplus or displaced in tiers[:i]
+            if not there and _runs(instance, displaced):
                 yield displaced
         never = replace(tier, preempts=False)
         if counts and i < last and p in who.harmless:

@@ -35,6 +35,30 @@ def test_of_as_many_moves_those_that_lose_least_and_then_the_least_important_are
     assert {item.job for item in told.plan.moves} == {"default/p1", "default/p3"}
 
 
+@pytest.mark.parametrize("gpus", [(8, 4), (4, 8)])
+def test_of_as_many_evictions_those_that_displace_the_fewest_gpus_are_shown(
+    gpus: tuple[int, int],
+) -> None:
+    """As ``kantopt plan`` has it, which leaves as little unplaced as it can."""
+    nodes = [node(f"n{i}", gpu=k) for i, k in enumerate(gpus)]
+    jobs = [job(f"of{k}", pods(gpu=k, on=[f"n{i}"])) for i, k in enumerate(gpus)]
+    told = explained(asked(nodes, [*jobs, job("j", pods(gpu=4), priority=9)]))
+    assert told.verdict.message.endswith(" with 1 pod evicted; no plan disturbs less.")
+    assert told.plan is not None
+    assert [item.job for item in told.plan.evictions] == ["default/of4"]
+
+
+def test_of_victims_that_cost_the_same_the_one_of_fewer_pods_is_shown() -> None:
+    nodes = [node("n0"), node("n1")]
+    whole = [
+        job("three", pods(count=3, on=["n0"] * 3), disruptionMode="all"),
+        job("one", pods(cpu=3, on=["n1"]), disruptionMode="all"),
+    ]
+    told = explained(asked(nodes, [*whole, job("j", pods(cpu=4), priority=9)]))
+    assert told.plan is not None
+    assert [item.job for item in told.plan.evictions] == ["default/one"]
+
+
 def test_where_it_was_not_weighed_who_of_equals_moves_the_verdict_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -36,6 +36,12 @@ def test_priorities_go_from_high_to_low_and_spare_members_come_last() -> None:
     ]
 
 
+def test_what_is_displaced_counts_once_where_the_model_names_it_first() -> None:
+    displaced = "displaced[priority=1, milli-GPU]"
+    assert names("displaced", "unplaced", "moves").count(displaced) == 1
+    assert names("unplaced", "displaced", "moves").index(displaced) == 1
+
+
 def test_who_may_evict_nobody_comes_after_evictions() -> None:
     assert names("unplaced", "evictions", "moves") == [
         "unplaced[priority=9, milli-GPU]",

@@ -13,8 +13,10 @@ from kantopt.schema.model import Limits, Model, Objective, Rule, Rules
 _OBJECTIVES = (
     "evictions",
     "moves",
-    # Of as many, those that lose the least work, and of these the least important.
+    # Of as many, those that lose the least work, that need the least room elsewhere, as a plan for
+    # all that waits has it, and of these the least important.
     "lost_gpu_seconds",
+    "displaced",
     {"moves": {"by": "priority"}},
     # What the job has room for beyond its minimum, at no further cost.
     "unplaced",
@@ -26,9 +28,9 @@ def focused(instance: Instance, j: int) -> Instance:
     """Return the question whether one job can be placed: it must be, other pending pods may not.
 
     Pods are evicted only by the strict rule on priority, and as few as possible; then as few as
-    possible are moved, those that lose the least work and are the least important. Pods and jobs
-    keep their numbers, so that a placement of this question is one of the whole. A job that runs
-    with its minimum and waits for more is asked to get them all.
+    possible are moved, those that lose the least work, displace the fewest GPUs and are the least
+    important. Pods and jobs keep their numbers, so that a placement of this question is one of the
+    whole. A job that runs with its minimum and waits for more is asked to get them all.
     """
     model = instance.model
     rules = model.rules.model_copy(update={"priority": "strict"})

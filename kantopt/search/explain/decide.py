@@ -55,7 +55,8 @@ class Decision:
         No plan disturbs less: in cost of evictions, the highest priority of a victim first, then in
         pods moved.
     weighed
-        Nor does any that disturbs as little lose less work, or move less important pods.
+        Nor does any that disturbs as little lose less work, displace less, or move less important
+        pods.
     """
 
     placement: Placement | None = None
@@ -289,7 +290,7 @@ def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
     return Decision()
 
 
-_WEIGHED = (Metric.EVICTIONS, Metric.MOVES, Metric.LOST_GPU_SECONDS)
+_WEIGHED = (Metric.EVICTIONS, Metric.MOVES, Metric.LOST_GPU_SECONDS, Metric.DISPLACED)
 """What tells apart plans by whom they disturb."""
 
 

@@ -14,7 +14,11 @@ from kantopt.verify.step import Step
 
 
 def measure_undrained(tier: Tier, step: Step) -> int:
-    """Pods that stay on nodes to be emptied; see ``PodSet.is_drained``."""
+    """Pods that stay on nodes to be emptied; daemons belong to theirs, and what terminates leaves
+    by itself.
+
+    See ``PodSet.is_drained``.
+    """
     drained = step.instance.drained
     return sum(
         pods

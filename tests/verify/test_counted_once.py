@@ -108,7 +108,7 @@ def test_victims_whose_queues_share_with_all_others(monkeypatch: pytest.MonkeyPa
     jobs += [job(f"w{i}", pods(cpu=2), queueName=f"w{i}", priority=9) for i in range(JOBS)]
     instance = question([node("a", cpu=2 * JOBS), node("b", cpu=JOBS)], jobs, queues=queues)
     judged(instance, {f"{k}{i}": ["a"] * (k == "w") for k in "rw" for i in range(JOBS)}, JOBS)
-    assert looked[0] < 60 * JOBS
+    assert looked[0] < 150 * JOBS  # of each job it is asked once whether it has room as it stands
 
 
 def test_other_places_are_sought_less_where_thousands_of_queues_are_judged_each_time(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
@@ -61,7 +62,8 @@ class Preemptors:
     Of the jobs that may evict it that is one of those that took its room, directly before
     indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise,
     first of all one without which the victim would fit back; or a less important one that has the
-    place which that one would have had.
+    place which that one would have had. Equals that each need a victim have one each, as far as
+    they are in its room: who is bound does not have to wait for the victims of others.
     """
 
     def __init__(self, step: Step) -> None:
@@ -76,6 +78,12 @@ class Preemptors:
         self._undone: dict[int, Changes] = {}
         """Moves that made way for a job alone, undone: the same for each victim."""
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
+        self._named_for = Counter[int]()
+        """Victims by the job that they give way to."""
+        self._would_have: dict[int, set[int]] = {}
+        """By job: the equals that would have had its place, and whose victims are its own."""
+        self._victims_of: dict[int, list[Pods]] = {}
+        """By job: one or two that would fit back without it."""
 
     def of(self, s: int, spot: Spot) -> Job | None:
         """Return the job that pods evicted from a spot give way to, if any may evict them."""
@@ -94,10 +102,27 @@ class Preemptors:
     def _names(self) -> dict[tuple[int, Spot], Job | None]:
         """Of all victims, in one order: how often other places are looked for is limited."""
         names: dict[tuple[int, Spot], Job | None] = {}
-        for job in self.step.changed_jobs:
-            for unit in victim_units(self.step, job):
-                names.update(dict.fromkeys(unit, self._find(job, unit)))
+        for job, unit in self._units:
+            heir = self._find(job, unit)
+            names.update(dict.fromkeys(unit, heir))
+            if heir is not None:
+                self._named_for[heir.index] += 1
         return names
+
+    @cached_property
+    def _units(self) -> list[tuple[Job, Pods]]:
+        """Victims, as they would be put back."""
+        jobs = self.step.changed_jobs
+        return [(job, unit) for job in jobs for unit in victim_units(self.step, job)]
+
+    @cached_property
+    def _victims_on(self) -> dict[int, list[tuple[Job, Pods]]]:
+        """The same by node."""
+        found: dict[int, list[tuple[Job, Pods]]] = {}
+        for job, unit in self._units:
+            for n in {spot.node for _, spot in unit}:
+                found.setdefault(n, []).append((job, unit))
+        return found
 
     def _find(self, victim: Job, unit: Pods) -> Job | None:
         may = [
@@ -112,13 +137,13 @@ class Preemptors:
         rules = in_the_way(self.step, self._remaining[victim.priority], unit)
         room = RoomTaken(self.step, victim, unit, rules)
         near = sorted(
-            (distance, -job.priority, job.index)
+            (distance, -job.priority, 0 if distance else self._named_for[job.index], job.index)
             for job in may
             if (distance := room.distance(job)) < FAR
         )
         if not near:
             return may[0]
-        jobs = [self.step.instance.jobs[j] for _, _, j in near]
+        jobs = [self.step.instance.jobs[j] for *_, j in near]
         for back in ({}, unit):  # no place at all but this; no place that would spare the victim
             first: Job | None = None
             for job in jobs:
@@ -158,9 +183,39 @@ class Preemptors:
         for other in self._queued_behind(job, may):
             if self._tried >= self._most:
                 break
+            equal = other.priority == job.priority
+            if equal and self._needs_its_place(other, job, unit):
+                continue
             if self._gives_way_to(other, pods, unit):
+                if equal:
+                    self._would_have.setdefault(other.index, set()).add(job.index)
                 return other
         return job
+
+    def _needs_its_place(self, other: Job, job: Job, unit: Pods) -> bool:
+        """Whether a job would not have the place of an equal, were it before that in the queue.
+
+        Others would have it, one for each pod; or it takes a victim as well, and the job had no
+        room without one either.
+        """
+        others = self._would_have.get(other.index, set()) - {job.index}
+        if others and len(others) >= sum(k for *_, k in self._bound(other)):
+            return True
+        return not self._fits_now(job) and self._has_a_victim(other, unit)
+
+    def _has_a_victim(self, job: Job, unit: Pods) -> bool:
+        """Whether another victim than this would fit back where it was without a job."""
+        if job.index not in self._victims_of:
+            may_evict = self.step.instance.may_evict_for
+            beside = (
+                other
+                for n in sorted({spot.node for _, spot, _ in self._bound(job)})
+                for victim, other in self._victims_on.get(n, ())
+                if may_evict(job.index, victim.index)
+            )
+            fit = (other for other in islice(beside, EACH) if self._kept_out_by(job, other))
+            self._victims_of[job.index] = list(islice(fit, 2))
+        return any(other is not unit for other in self._victims_of[job.index])
 
     def _gives_way_to(self, other: Job, pods: list[tuple[int, Spot]], unit: Pods) -> bool:
         """Whether without a job the victim would fit back, perhaps with some pods elsewhere.

@@ -3,20 +3,24 @@
 That a job may be evicted for one that waits and not for another, more important one, no rule says.
 So those that wait take turns: who would let others have victims that Kueue evicts for none of them
 evicts nobody beside these. First come those that are required, then pods that exist, for
-kube-scheduler waits for nobody, then the most important, and of equals those who have victims. Of
-the jobs that run, those stay that nobody is left to evict.
+kube-scheduler waits for nobody, then the most important, and of equals those who have victims. Nor
+does anybody evict beside these who only together with them asks for more than their queue's own, if
+that is all that it may take back. Of the jobs that run, those stay that nobody is left to evict.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.formats.notes import Notes
 from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.priority_classes import PriorityClasses
+from kantopt.schema.asks import asks
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
+from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
 _NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
@@ -33,7 +37,7 @@ class _Waiting:
     required: bool
     by_kueue: bool
     """Whether they wait for Kueue, and not for kube-scheduler."""
-    names: list[str] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
         """Whether they are more important than a job that Kueue would not evict for them."""
@@ -61,8 +65,8 @@ class Spared:
             (self.stays, "jobs that Kueue evicts for none of those that wait are not evicted"),
             (
                 self.behind,
-                "jobs for which others are evicted than for those that wait and come first evict "
-                "nobody beside these",
+                "jobs for which others are evicted than for those that wait and come first, or "
+                "whose queue owns no more than these ask for, evict nobody beside these",
             ),
         ):
             for name in sorted(names):
@@ -144,22 +148,43 @@ def spared(
         first = is_named(job.full_name, required)
         group = _Waiting(priority, of, first, told is not None)
         key = first, told is not None, priority, frozenset(of.items())
-        groups.setdefault(key, group).names.append(job.full_name)
+        groups.setdefault(key, group).jobs.append(job)
     wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
 
     def turn(group: _Waiting) -> tuple[object, ...]:
         has = sum(map(group.gets, victims))
         return not group.required, group.by_kueue, -group.priority, -has
 
+    quotas = _Quotas(snapshot)
     for group in sorted(groups.values(), key=turn):
         wants = {victim for victim in victims if group.wants(victim)}
         gets = {victim for victim in victims if group.gets(victim)}
         if wants.isdisjoint(gotten) and gets.isdisjoint(wanted):
             wanted |= wants
             gotten |= gets
+            behind |= {job.full_name for job in group.jobs if not quotas.hold(job)}
         else:
-            behind |= {*group.names}
+            behind |= {job.full_name for job in group.jobs}
     return Spared(_names(victims, wanted), frozenset(behind))
+
+
+class _Quotas:
+    """What queues have left for jobs that may take back only what is their queue's own."""
+
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self._left = {item.job: item.nominal_left for item in snapshot.victims}
+        self._taken: dict[str, Counter[str]] = {}
+
+    def hold(self, job: Job) -> bool:
+        """Whether the quota of its queue holds a job beside those before it; if so it is taken."""
+        left = self._left.get(job.full_name)
+        if not left:
+            return True
+        together = self._taken.get(job.queue_name, Counter()) + asks(job, least=True)
+        if any(together[name] > to_base(name, amount) for name, amount in left.items()):
+            return False
+        self._taken[job.queue_name] = together
+        return True
 
 
 def _names(victims: Mapping[_Victim, Sequence[str]], chosen: Iterable[_Victim]) -> frozenset[str]:

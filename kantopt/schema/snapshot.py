@@ -168,6 +168,11 @@ class Victims(Part):
         default_factory=dict,
         description="queues whose jobs go for it, each with the priority up to which they do",
     )
+    nominal_left: dict[str, Quantity] = Field(
+        default_factory=dict,
+        description="what its queue has left of its own quota of each resource that it asks for, "
+        "if jobs of other queues go for it only while those that wait take no more than that",
+    )
 
 
 class PodDisruptionBudget(Part):

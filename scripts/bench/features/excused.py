@@ -30,6 +30,7 @@ EXCUSED = {
     "ClusterSnapshot.victims": _EVICTS,
     "Victims.job": _EVICTS,
     "Victims.queues": _EVICTS,
+    "Victims.nominal_left": _EVICTS,
     "Job.workload": _CARRIED_OUT,
     "PodSet.stays": "words on why its pods are not movable, for whoever asks",
     # Room of Koordinator's is a pinned job; whose it is was seen to when it was read.

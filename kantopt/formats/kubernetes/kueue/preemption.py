@@ -2,18 +2,21 @@
 
 Of its own queue those that are less important (``withinClusterQueue``); of others of its cohort
 those whose queue has borrowed what it needs (``reclaimWithinCohort``), and unless it may borrow at
-the same time (``borrowWithinCohort``, fair sharing) only if its own queue's quota holds it.
+the same time (``borrowWithinCohort``, fair sharing) only if its own queue's quota holds it beside
+all that runs there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
+from kantopt.schema.asks import asks
 from kantopt.schema.jobs import Job
-from kantopt.schema.quantity import to_base
+from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Victims
 
 ANY = 2**31 - 1
@@ -68,7 +71,12 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
 
 
 def evictable(
-    queues: Mapping[str, Lender], running: Sequence[Job], waiting: Sequence[Job], *, flat: bool
+    queues: Mapping[str, Lender],
+    running: Sequence[Job],
+    waiting: Sequence[Job],
+    *,
+    flat: bool,
+    notes: Notes,
 ) -> tuple[Victims, ...]:
     """Say for each job that waits for Kueue of which queues it evicts jobs, and how important ones.
 
@@ -80,20 +88,17 @@ def evictable(
         All jobs; those that hold their quota use it.
     flat
         Whether cohorts have neither parents nor quotas of their own.
+    notes
+        Takes jobs that would need victims of their own queue beside those of others.
 
     Returns
     -------
     tuple[Victims, ...]
         Jobs that wait for others than Kueue are not in it.
     """
-    used: dict[str, dict[str, int]] = {name: {} for name in queues}
-    for job in (*running, *(job for job in waiting if job.quota_reserved)):
-        for resource, amount in _asks(job) if job.queue_name in used else ():
-            of_queue = used[job.queue_name]
-            of_queue[resource] = of_queue.get(resource, 0) + amount
-    borrowed = {name: {*_borrowed(queue, used[name])} for name, queue in queues.items()}
+    lending = _Lending(queues, running, waiting, flat=flat)
     return tuple(
-        Victims(job=job.full_name, queues=_of(queues[job.queue_name], job, queues, borrowed, flat))
+        lending.victims(job, notes)
         for job in waiting
         if job.queue_name in queues
         and not job.quota_reserved
@@ -101,27 +106,59 @@ def evictable(
     )
 
 
-def _of(
-    queue: Lender,
-    job: Job,
-    queues: Mapping[str, Lender],
-    borrowed: Mapping[str, set[str]],
-    flat: bool,
-) -> dict[str, int]:
-    found = {queue.name: ANY} if queue.preemption.own else {}
-    wants: dict[str, int] = {}
-    for resource, amount in _asks(job, least=True):
-        wants[resource] = wants.get(resource, 0) + amount
-    fits = all(wants.get(resource, 0) <= n for resource, n in queue.nominal.items())
-    most = ANY if fits or not flat else queue.preemption.borrowing
-    if not queue.preemption.others or most is None:
-        return found
-    needed = {resource for resource, amount in wants.items() if amount}
-    for other in queues.values():
-        lends = other.cohort == queue.cohort and other.name != queue.name
-        if lends and not needed.isdisjoint(borrowed[other.name]):
-            found[other.name] = most
-    return found
+class _Lending:
+    """What queues own, and what the jobs that hold their quota use of it."""
+
+    def __init__(
+        self,
+        queues: Mapping[str, Lender],
+        running: Sequence[Job],
+        waiting: Sequence[Job],
+        *,
+        flat: bool,
+    ) -> None:
+        self._queues, self._flat = queues, flat
+        self._used = {name: Counter[str]() for name in queues}
+        self._least: dict[str, int] = {}
+        for job in (*running, *(job for job in waiting if job.quota_reserved)):
+            if job.queue_name in queues:
+                self._used[job.queue_name] += asks(job)
+        for job in running:
+            lowest = self._least.get(job.queue_name, ANY)
+            self._least[job.queue_name] = min(lowest, job.priority or 0)
+        self._borrowed = {n: {*_borrowed(queue, self._used[n])} for n, queue in queues.items()}
+
+    def victims(self, job: Job, notes: Notes) -> Victims:
+        """Say of which queues Kueue evicts jobs for one that waits."""
+        queue, wants = self._queues[job.queue_name], asks(job, least=True)
+        found = {queue.name: ANY} if queue.preemption.own else {}
+        reclaims = [*self._reclaims(queue, wants)]
+        used = self._used[queue.name]
+        left = {r: queue.nominal[r] - used[r] for r in wants if r in queue.nominal}
+        fits = all(wants[resource] <= amount for resource, amount in left.items())
+        most = ANY if fits or not self._flat else queue.preemption.borrowing
+        if most is not None:
+            found |= dict.fromkeys(reclaims, most)
+        elif reclaims and found and min(left.values()) > 0 and self._pushes(job):
+            text = (
+                "jobs for which Kueue takes back what other queues have borrowed only while it "
+                "evicts jobs of their own queue evict only the latter here"
+            )
+            notes.add(text, job.full_name)
+        bound = reclaims and fits and self._flat and queue.preemption.borrowing != ANY
+        nominal_left = {name: from_base(name, n) for name, n in left.items()} if bound else {}
+        return Victims(job=job.full_name, queues=found, nominal_left=nominal_left)
+
+    def _pushes(self, job: Job) -> bool:
+        """Whether less important jobs of its own queue run."""
+        return self._least.get(job.queue_name, ANY) < (job.priority or 0)
+
+    def _reclaims(self, queue: Lender, wants: Iterable[str]) -> Iterator[str]:
+        """Yield the queues that have borrowed something that a job asks for."""
+        for other in self._queues.values() if queue.preemption.others else ():
+            lends = other.cohort == queue.cohort and other.name != queue.name
+            if lends and not self._borrowed[other.name].isdisjoint(wants):
+                yield other.name
 
 
 def _borrowed(queue: Lender, used: Mapping[str, int]) -> Iterable[str]:
@@ -130,10 +167,3 @@ def _borrowed(queue: Lender, used: Mapping[str, int]) -> Iterable[str]:
         amount = used.get(resource, 0)
         if amount > nominal or (amount and resource in queue.blurred):
             yield resource
-
-
-def _asks(job: Job, *, least: bool = False) -> Iterable[tuple[str, int]]:
-    for role in job.pod_sets:
-        count = job.least_of(role) if least else role.count
-        for resource, amount in {"pods": 1, **role.requests}.items():
-            yield resource, count * to_base(resource, amount)

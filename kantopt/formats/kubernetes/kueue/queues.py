@@ -137,7 +137,7 @@ class KueueQueues:
     def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
         """Say for each job that waits for Kueue of which queues it evicts jobs."""
         lenders = {name: _lender(rows) for name, rows in self._rows.items()}
-        return evictable(lenders, running, waiting, flat=self._flat)
+        return evictable(lenders, running, waiting, flat=self._flat, notes=self._notes)
 
     def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""

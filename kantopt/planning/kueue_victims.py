@@ -6,6 +6,9 @@ evicts nobody beside these. First come those that are required, then pods that e
 kube-scheduler waits for nobody, then the most important, and of equals those who have victims. Nor
 does anybody evict beside these who only together with them asks for more than their queue's own, if
 that is all that it may take back. Of the jobs that run, those stay that nobody is left to evict.
+
+Where a Workload has another priority than its pods, each goes by what it knows: Kueue by the one,
+kube-scheduler by the other.
 """
 
 from __future__ import annotations
@@ -13,19 +16,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kantopt.formats.notes import Notes
 from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.asks import asks
+from kantopt.schema.by_kueue import waits_for_kueue
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
 _NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
-_Victim = tuple[str, int]
-"""Queue and priority of jobs that run."""
+
+
+class _Victim(NamedTuple):
+    """Jobs of a queue, or of none, that run and are equally important to everybody."""
+
+    queue: str
+    priority: int
+    """By which a plan goes: one of the other two."""
+    pods: int
+    """For kube-scheduler."""
+    kueue: int
+    """For Kueue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,8 @@ class _Waiting:
     """Jobs that wait, are equally important and may evict jobs of the same queues."""
 
     priority: int
+    pods: int
+    """Priority that kube-scheduler will see; who waits for it has no other."""
     evicts: Mapping[str, int]
     required: bool
     by_kueue: bool
@@ -40,13 +57,17 @@ class _Waiting:
     jobs: list[Job] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
-        """Whether they are more important than a job that Kueue would not evict for them."""
-        queue, priority = victim
-        return self.priority > priority > self.evicts.get(queue, _NOBODY)
+        """Whether they are more important than a job that would not be evicted for them."""
+        return self.priority > victim.priority and not self._evicts(victim)
 
     def gets(self, victim: _Victim) -> bool:
         """Whether they may evict it."""
-        return self.priority > victim[1] and not self.wants(victim)
+        return self.priority > victim.priority and self._evicts(victim)
+
+    def _evicts(self, victim: _Victim) -> bool:
+        if not (self.by_kueue and victim.queue):  # their pods will, once Kueue has let them go
+            return self.pods > victim.pods
+        return self.priority > victim.kueue <= self.evicts.get(victim.queue, _NOBODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,8 @@ class Spared:
     """Jobs that run and that nobody may evict, though more important ones wait."""
     behind: frozenset[str] = frozenset()
     """Jobs that wait and evict nobody, lest others get their victims."""
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    """What jobs count as to whom it concerns, where that is not what Kueue takes them for."""
 
     def lines(self) -> tuple[str, ...]:
         """Say so."""
@@ -84,11 +107,13 @@ def without_spared(
     found = spared(snapshot, pending, patterns, required)
 
     def settled(job: Job) -> Job:
+        if job.full_name in found.priorities:
+            job = job.model_copy(update={"priority": found.priorities[job.full_name]})
         if job.full_name in found.behind:
             job = job.model_copy(update={"preemption_policy": "Never"})
         return _fixed(job) if job.full_name in found.stays else job
 
-    if found.stays or found.behind:
+    if found.stays or found.behind or found.priorities:
         jobs = tuple(map(settled, snapshot.jobs))
         snapshot = snapshot.model_copy(update={"jobs": jobs})
     return snapshot, tuple(map(settled, pending))
@@ -127,27 +152,25 @@ def spared(
     required
         Which of them come first.
     """
-    if not snapshot.victims:
+    jobs = (*snapshot.jobs, *pending)
+    if not snapshot.victims and all(job.pod_priority is None for job in jobs):
         return Spared()
+    evicts = {item.job: item.queues for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
+    asking = [job for job in jobs if _may_evict(job, classes) and asked_for(job, patterns)]
+    numbers = _Numbers(classes, asking)
     victims: dict[_Victim, list[str]] = {}
     for job in snapshot.jobs:
-        if job.queue_name and job.running:
-            victim = job.queue_name, classes.priority(job)
+        if job.running:
+            own = numbers.pods(job), numbers.kueue(job)
+            victim = _Victim(job.queue_name, numbers.counted(job), *own)
             victims.setdefault(victim, []).append(job.full_name)
-    evicts = {item.job: item.queues for item in snapshot.victims}
-    anybody = {queue: _ANY for queue, _ in victims}
     groups: dict[tuple[object, ...], _Waiting] = {}
-    for job in (*snapshot.jobs, *pending):
-        cls = classes.of(job)
-        policy = job.preemption_policy or (cls.preemption_policy if cls else None)
-        if policy == "Never" or not (job.waiting and asked_for(job, patterns)):
-            continue
-        told, priority = evicts.get(job.full_name), classes.priority(job)
-        of = anybody if told is None else told
+    for job in asking:
+        told, own = evicts.get(job.full_name), (numbers.counted(job), numbers.pods(job))
         first = is_named(job.full_name, required)
-        group = _Waiting(priority, of, first, told is not None)
-        key = first, told is not None, priority, frozenset(of.items())
+        group = _Waiting(*own, told or {}, first, told is not None)
+        key = first, told is not None, *own, frozenset((told or {}).items())
         groups.setdefault(key, group).jobs.append(job)
     wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
 
@@ -165,7 +188,50 @@ def spared(
             behind |= {job.full_name for job in group.jobs if not quotas.hold(job)}
         else:
             behind |= {job.full_name for job in group.jobs}
-    return Spared(_names(victims, wanted), frozenset(behind))
+    return Spared(_names(victims, wanted), frozenset(behind), numbers.other(jobs))
+
+
+def _may_evict(job: Job, classes: PriorityClasses) -> bool:
+    cls = classes.of(job)
+    policy = job.preemption_policy or (cls.preemption_policy if cls else None)
+    return bool(job.waiting) and policy != "Never"
+
+
+class _Numbers:
+    """Priorities of jobs that Kueue and kube-scheduler take for differently important.
+
+    Pods that exist, or will since Kueue has let them go, wait by kube-scheduler's. Jobs that run
+    count by Kueue's, as do those that wait for it, unless kube-scheduler would judge otherwise for
+    one of those that ask.
+    """
+
+    def __init__(self, classes: PriorityClasses, asking: Iterable[Job]) -> None:
+        self._classes = classes
+        self._by_pods = {self.pods(job) for job in asking if not waits_for_kueue(job)}
+
+    def kueue(self, job: Job) -> int:
+        """Return what Kueue takes a job for."""
+        return self._classes.priority(job)
+
+    def pods(self, job: Job) -> int:
+        """Return what kube-scheduler takes its pods for."""
+        return self.kueue(job) if job.pod_priority is None else job.pod_priority
+
+    def counted(self, job: Job) -> int:
+        """Return what a plan takes it for."""
+        pods, kueue = self.pods(job), self.kueue(job)
+        least, most = sorted((pods, kueue))
+        by_pods = not waits_for_kueue(job) if job.waiting else self._judges(least, most)
+        return pods if by_pods else kueue
+
+    def _judges(self, least: int, most: int) -> bool:
+        return any(least < number <= most for number in self._by_pods)
+
+    def other(self, jobs: Iterable[Job]) -> dict[str, int]:
+        """Return what jobs count as, by name, where Kueue takes them for something else."""
+        found = {job.full_name: self.counted(job) for job in jobs if job.pod_priority is not None}
+        kueue = {job.full_name: self.kueue(job) for job in jobs}
+        return {name: number for name, number in found.items() if number != kueue[name]}
 
 
 class _Quotas:

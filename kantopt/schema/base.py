@@ -104,6 +104,7 @@ Duration = Annotated[
 ]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]
 PositiveCount = Annotated[int, Field(ge=1, le=10_000_000)]
+Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Replicas = Annotated[int, Field(ge=0, le=10_000)]
 
 

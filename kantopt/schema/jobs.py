@@ -15,6 +15,7 @@ from kantopt.schema.base import (
     Name,
     Part,
     PositiveCount,
+    Priority,
     Quantity,
     Replicas,
     Timestamp,
@@ -24,10 +25,7 @@ from kantopt.schema.features import Feature
 from kantopt.schema.reservation import Reservation
 from kantopt.schema.stays import Cause, Fixed
 
-Requests = Annotated[
-    dict[str, Quantity],
-    Field(description="amount of each resource, by Kubernetes resource name"),
-]
+Requests = Annotated[dict[str, Quantity], Field(description="amount by Kubernetes resource name")]
 
 
 class NodeSelectorTerm(Part):
@@ -301,9 +299,10 @@ class Job(Part):
     workload: str = Field(default="", description="the Workload by which Kueue admits it, if known")
     quota_reserved: bool = Field(default=False, description="its pods use it though they wait")
     priority_class_name: str = Field(default="", description="name of a priority class")
-    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+    priority: Priority | None = Field(
         default=None, description="priority; wins over the class; default 0"
     )
+    pod_priority: Priority | None = Field(default=None, description="its pods', if Kueue's differs")
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = Field(
         default=None, description="whether others may be evicted for this job"
     )

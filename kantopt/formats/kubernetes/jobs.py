@@ -132,6 +132,7 @@ class JobsReader:
             workload=_workload(members),
             quota_reserved=bool(queue) and any(pod.quota_reserved for pod in pods),
             priority=priority,
+            pod_priority=self._of_pods(ref, gang, pods),
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
             preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
             preemptible=not whole,
@@ -162,6 +163,15 @@ class JobsReader:
                 text = "gangs of pods of several priorities are given the highest"
                 self._notes.add(text, pods[0].full_name)
         return self._priorities.of_all(gang, pods)
+
+    def _of_pods(self, ref: GangRef | None, gang: Gang, pods: Sequence[Pod]) -> int | None:
+        """Return what kube-scheduler takes pods for, where their Workload counts for otherwise."""
+        by_kueue = ref is not None and ref.dialect is Dialect.KUEUE
+        found = self._priorities.apart(gang, pods) if by_kueue else None
+        if found is not None:
+            text = "jobs whose pods have another priority than their Workload: Kueue goes by its"
+            self._notes.add(f"{text}, kube-scheduler by theirs", pods[0].full_name)
+        return found
 
     def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
         """Whether KAI or Koordinator takes no room from a pod: it is not preemptible."""

@@ -50,6 +50,18 @@ class Priorities:
         value = self.value(pod.priority_class)
         return self._default if value is None else value
 
+    def apart(self, gang: Gang, pods: Sequence[Pod]) -> int | None:
+        """Priority of pods where their group has another number and theirs are known."""
+        found = max(map(self.of, pods))
+        known = gang.priority is not None and all(map(self._tells, pods))
+        return found if known and found != gang.priority else None
+
+    def _tells(self, pod: Pod) -> bool:
+        """Whether the priority of a pod is known: its own number, or a class of the input's."""
+        if pod.priority is not None:
+            return True
+        return pod.priority_class in self._values if pod.priority_class else bool(self.classes)
+
     def preempts_nobody(self, pod: Pod) -> bool:
         """Whether the policy of a pod is Never: its own, else its class's, else the default's."""
         if pod.preemption_policy is not None:

@@ -47,8 +47,9 @@ def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
     spec: Data = {"containers": [box], **_placed_by(pod_set), **marks.spec}
     if job.priority_class_name:
         spec["priorityClassName"] = job.priority_class_name
-    if job.priority is not None:
-        spec["priority"] = job.priority
+    priority = job.priority if job.pod_priority is None else job.pod_priority
+    if priority is not None:
+        spec["priority"] = priority
     if job.preemption_policy is not None:
         spec["preemptionPolicy"] = job.preemption_policy
     annotations = _annotations(job, pod_set) | marks.annotations

@@ -32,6 +32,7 @@ EXCUSED = {
     "Victims.queues": _EVICTS,
     "Victims.nominal_left": _EVICTS,
     "Job.workload": _CARRIED_OUT,
+    "Job.pod_priority": "kube-scheduler goes by it: without it others are legal victims",
     "PodSet.stays": "words on why its pods are not movable, for whoever asks",
     # Room of Koordinator's is a pinned job; whose it is was seen to when it was read.
     "Job.reservation": _WRITTEN_BACK,

@@ -62,7 +62,9 @@ def pod(
 
 
 def thing(version: str, kind: str, name: str, namespace: str = "default", **spec: Any) -> Object:
-    """Any object with a spec."""
+    """Any object with a spec; a ClusterQueue takes jobs of all namespaces unless told."""
+    if kind == "ClusterQueue":
+        spec = {"namespaceSelector": {}, **spec}
     metadata = {"name": name, "namespace": namespace}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 

@@ -110,3 +110,49 @@ def test_what_names_a_local_queue_that_is_not_there_is_held_back(gated: bool) ->
         assert noted(found, "not in the input set no quota")
     admitted = read(node("a"), called_so, workload("w", "Job/train", ADMITTED))
     assert not held_back(admitted, "by a LocalQueue")
+
+
+PROD = {"namespaceSelector": {"matchLabels": {"team": "prod"}}}
+SHUT_OUT = "by queues that take nobody of their namespace (namespaceSelector)"
+
+
+def namespace(**labels: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "default", "labels": labels},
+    }
+
+
+@pytest.mark.parametrize(
+    ("selector", "held"),
+    [
+        (PROD, True),
+        ({"namespaceSelector": None}, True),
+        ({"namespaceSelector": {}}, False),
+        ({"namespaceSelector": {"matchLabels": {"team": "test"}}}, False),
+    ],
+)
+@pytest.mark.parametrize("gated", [False, True])
+def test_what_waits_in_a_namespace_that_its_queue_does_not_take_is_held_back(
+    selector: Object, held: bool, gated: bool
+) -> None:
+    """A queue without selector takes nobody."""
+    queues = cluster({}, {"spec": selector})
+    found = read(*queues, namespace(team="test"), workload("w", "Job/train"), gated=gated)
+    assert held_back(found, SHUT_OUT) is (held and not gated)
+
+
+def test_what_was_admitted_stays_so_whatever_namespaces_its_queue_takes() -> None:
+    queues = cluster({}, {"spec": PROD})
+    found = read(*queues, namespace(team="test"), workload("w", "Job/train", ADMITTED))
+    assert not held_back(found, SHUT_OUT)
+
+
+def test_without_namespaces_it_is_said_that_nobody_knows_whom_a_queue_takes() -> None:
+    found = read(*cluster({}, {"spec": PROD}), workload("w", "Job/train"))
+    assert [job.full_name for job in found.pending.jobs] == ["default/w"]
+    assert "(default)" in noted(found, "whether queues take jobs of theirs")
+    name = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}
+    found = read(*cluster({}, {"spec": name}), workload("w", "Job/train"))
+    assert held_back(found, SHUT_OUT)

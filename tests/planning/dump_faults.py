@@ -48,7 +48,7 @@ def cluster_queue(cores: str) -> list[Object]:
             "apiVersion": version,
             "kind": "ClusterQueue",
             "metadata": {"name": "team"},
-            "spec": {"resourceGroups": groups},
+            "spec": {"namespaceSelector": {}, "resourceGroups": groups},
         },
         {
             "apiVersion": version,

@@ -238,7 +238,7 @@ def test_from_a_dump_with_a_workload_that_waits_to_documents(tmp_path: Path) -> 
     template = {
         "spec": {"containers": [{"name": "m", "resources": {"requests": {"cpu": "2"}}}]},
     }
-    queue = {"metadata": {"name": "cq"}, "spec": {"resourceGroups": []}}
+    queue = {"metadata": {"name": "cq"}, "spec": {"namespaceSelector": {}, "resourceGroups": []}}
     dump = [
         {
             "apiVersion": "v1",

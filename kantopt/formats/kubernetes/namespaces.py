@@ -54,6 +54,15 @@ class Namespaces:
                 (selected if len(told) == len(requirements) else doubtful).append(name)
         return tuple(selected), tuple(doubtful)
 
+    def selects(self, selector: View, name: str) -> bool | None:
+        """Whether a selector selects one namespace; ``None`` if only its object would tell."""
+        labels = {**self._labels.get(name, {}), _NAME: name}
+        requirements = requirements_of(read_selector(selector))
+        told = [r for r in requirements if name in self._known or r.key == _NAME]
+        if not all(expression_matches(r, labels) for r in told):
+            return False
+        return True if len(told) == len(requirements) else None
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._labels)
 

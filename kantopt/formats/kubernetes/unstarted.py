@@ -63,7 +63,7 @@ def _workloads(
     going = (gang_of(pod) for pod in pods if pod.terminating)
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
-    job_pods, stopped = JobPods(objects), StoppedQueues(objects, notes)
+    job_pods, stopped = JobPods(objects), StoppedQueues(objects, namespaces, notes)
     for view in workloads:
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = view.key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kantopt.formats.kubernetes.kueue.workloads import GROUP, waits_to_be_queued
+from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -11,17 +12,22 @@ _DRAINS = "HoldAndDrain"
 
 
 class StoppedQueues:
-    """Queues with a ``stopPolicy``, and ClusterQueues that Kueue says are not active.
+    """Queues that take nobody in, or nobody of some namespaces.
+
+    Those have a ``stopPolicy``, or are ClusterQueues that Kueue says are not active.
 
     Parameters
     ----------
     objects
         All objects of the input.
+    namespaces
+        What the ``namespaceSelector`` of a ClusterQueue may select.
     notes
         Takes queues whose jobs Kueue stops.
     """
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects, namespaces: Namespaces, notes: Notes) -> None:
+        self._namespaces, self._notes = namespaces, notes
         self._local = objects.by_name(GROUP, "LocalQueue")
         whole = objects.of(GROUP, "ClusterQueue")
         self._cluster = {view.at("metadata").name(): view for view in whole}
@@ -53,7 +59,24 @@ class StoppedQueues:
         for view in (local, self._cluster.get(name)):
             if view is not None and (_drains(view) if admitted else _takes_nobody(view)):
                 return "by queues that are stopped"
+        whole = self._cluster.get(name)
+        if whole is not None and not admitted and self._shut_out(whole, workload.key[0]):
+            return "by queues that take nobody of their namespace (namespaceSelector)"
         return ""
+
+    def _shut_out(self, queue: View, namespace: str) -> bool:
+        """Whether a ClusterQueue does not select a namespace; without selector it does none."""
+        spec = queue.at("spec")
+        if spec.raw.get("namespaceSelector") is None:
+            return True
+        selected = self._namespaces.selects(spec.at("namespaceSelector"), namespace)
+        if selected is None:
+            text = (
+                "namespaces that are not in the input: whether queues take jobs of theirs "
+                "(namespaceSelector) is not known, and they are planned for"
+            )
+            self._notes.add(text, namespace)
+        return selected is False
 
 
 def _policy(queue: View) -> str:

@@ -19,6 +19,7 @@ from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.together import search_together
+from kantopt.planning.strict_order import out_of_order
 from kantopt.planning.wanted import runs_already
 from kantopt.problem.derived.focus import pending_podsets
 from kantopt.problem.instance import Instance
@@ -119,6 +120,7 @@ def make_plan(
         missed = any(tier.target is not None and row.value for tier, row in pairs)
         if (missed or answer.unplaced) and not instance.drained:  # a drain says it of each pod
             warnings += held_to_words(instance, answer.placement, missed=missed)
+        warnings += out_of_order(question.snapshot, question.pending, instance, answer.placement)
         if last is not None:
             warnings += moved_again(instance, answer.placement, last)
         answer = replace(answer, warnings=tuple(warnings))

@@ -10,6 +10,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.doubts import doubts
 from kantopt.planning.kueue_victims import spared, without_spared
 from kantopt.planning.lifting import causes, features
+from kantopt.planning.strict_order import behind_line
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.certificate import Certificate
@@ -198,7 +199,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
             if (job.namespace, job.name) not in known
             and not any(podset.assignments for podset in job.pod_sets)
         ]
-    notes = (*notes, *spared(snapshot, pending).lines())
+    notes = (*notes, *spared(snapshot, pending).lines(), *behind_line(snapshot, pending))
     model = next(
         (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
     )

@@ -155,6 +155,10 @@ class Queue(Part):
         default=None,
         description="pods of its jobs that have run for less are not evicted; default: the model's",
     )
+    strict_order: bool = Field(
+        default=False,
+        description="Kueue starts no job of it before a more important or older one; plans may",
+    )
 
 
 class Victims(Part):

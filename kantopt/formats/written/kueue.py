@@ -58,6 +58,8 @@ def _queue(queue: Queue, names: Mapping[str | None, str], preempts: bool) -> Dat
     spec: Data = {"namespaceSelector": {}, "fairSharing": {"weight": str(queue.weight)}}
     if queue.cohort:
         spec["cohortName"] = queue.cohort
+    if queue.strict_order:
+        spec["queueingStrategy"] = "StrictFIFO"
     if preempts:
         spec["preemption"] = {"withinClusterQueue": "LowerPriority"}
         if queue.cohort:

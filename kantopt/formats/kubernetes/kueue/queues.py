@@ -43,6 +43,8 @@ class _Rows:
     """Groups of resources that are given one flavor together: limits by flavor and resource."""
     preemption: Preemption = NOBODY
     """Whom Kueue evicts for its jobs."""
+    strict: bool = False
+    """Whether Kueue starts its jobs in order only."""
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -167,6 +169,7 @@ class KueueQueues:
             1 if weight is None else from_base("cpu", weight),
             tuple(_groups(spec)),
             read_preemption(view, cohort, self._notes),
+            spec.text("queueingStrategy") == "StrictFIFO",
         )
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
@@ -209,7 +212,11 @@ class KueueQueues:
                 found += self._resource(rows, resource, limits)
             if id(rows) in jobs or (found and rows.cohort):
                 yield Queue(
-                    name=rows.name, cohort=rows.cohort, weight=rows.weight, resources=tuple(found)
+                    name=rows.name,
+                    cohort=rows.cohort,
+                    weight=rows.weight,
+                    resources=tuple(found),
+                    strict_order=rows.strict,
                 )
 
     def _resource(

@@ -50,7 +50,9 @@ _BY_CHECK = (
     "stays Kueue's: the answer counts once it has reserved quota for the Workload. Enforced is the "
     "set of nodes of each pod set, where there are several by a label that these nodes are given; "
     "how many pods go to which of them is up to the scheduler. If Kueue itself has chosen other "
-    "nodes (topology-aware scheduling) no pod starts; there see --admission."
+    "nodes (topology-aware scheduling) no pod starts; there see --admission. Nor does any "
+    "if its queue has several flavors and Kueue has given it another than that of its nodes: a "
+    "plan knows their sum only."
 )
 _BY_ADMISSION = (
     "Bindings: status.admission is written past Kueue's scheduler: quotas are NOT asked, and "

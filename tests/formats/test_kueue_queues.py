@@ -263,3 +263,24 @@ def test_a_pod_that_asks_for_what_its_queue_has_no_quota_of_is_told() -> None:
     waiting = pod("p", labels=labels, requests={GPU: "1", "cpu": "1"})
     found = read(node("n"), queue("cq", only={"nominalQuota": 8}), local, waiting)
     assert "excludeResourcePrefixes leaves out cpu in cq" in noted(found, "no quota of")
+
+
+def test_a_flavor_that_has_no_quota_for_all_pods_of_a_kind_is_not_given_to_them() -> None:
+    both = queue("q", h100={"nominalQuota": 8}, a100={"nominalQuota": 16})
+    imported = read(*BOTH, both, workload("w", "q", gpus=12))
+    assert imported.pending.jobs[0].pod_sets[0].node_selector == {"gpu": "a100"}
+    assert imported.held_back == {}
+    lends = queue("q", "all", h100={"nominalQuota": 8}, a100={"nominalQuota": 16})
+    borrows = read(*BOTH, lends, workload("w", "q", gpus=12))
+    assert not borrows.pending.jobs[0].pod_sets[0].node_selector
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_who_asks_for_more_than_each_flavor_of_its_queue_owns_is_held_back(gated: bool) -> None:
+    """The sum of them would be enough; Kueue gives all pods of a kind one flavor."""
+    both = queue("q", h100={"nominalQuota": 8}, a100={"nominalQuota": 16})
+    imported = read(*BOTH, both, workload("w", "q", gpus=20), gated=gated)
+    assert imported.held_back == ({} if gated else {"default/w": 1})
+    assert len(imported.pending.jobs) == gated
+    if not gated:
+        assert "(default/w)" in noted(imported, "by quotas of flavors, of which each is too small")

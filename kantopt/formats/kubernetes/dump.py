@@ -146,6 +146,7 @@ class _Import:
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
         kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
+        members = self._within_flavors(members, kueue)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         shares = CardShares(nodes)
         members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
@@ -249,13 +250,28 @@ class _Import:
         found = [member.pod for member in members]
         for member in unstarted(self._objects, found, namespaces, self._notes):
             if member.held_back and not self._gated:
-                job = f"{member.pod.namespace}/{_job_name(member)}"
-                if job not in self.asked.left_out:
-                    self._notes.add(f"jobs held back {member.held_back} are left out", job)
-                self.asked.hold_back(job, member, f"is held back {member.held_back}")
+                self._hold_back(member, member.held_back)
             else:
                 members.append(member)
         return members
+
+    def _hold_back(self, member: Member, why: str) -> None:
+        job = f"{member.pod.namespace}/{_job_name(member)}"
+        if job not in self.asked.left_out:
+            self._notes.add(f"jobs held back {why} are left out", job)
+        self.asked.hold_back(job, member, f"is held back {why}")
+
+    def _within_flavors(self, members: Sequence[Member], kueue: KueueQueues) -> list[Member]:
+        """Hold back jobs with pods that ask for more than each flavor that may be theirs owns."""
+        large = () if self._gated else (m for m in members if kueue.too_large(m.pod))
+        jobs = {_group_key(member) for member in large}
+        kept = []
+        for member in members:
+            if _group_key(member) in jobs and not member.pod.node:
+                self._hold_back(member, "by quotas of flavors, of which each is too small")
+            else:
+                kept.append(member)
+        return kept
 
     def _count_ended(self, view: View, phase: str) -> None:
         pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))

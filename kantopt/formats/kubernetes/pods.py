@@ -103,6 +103,8 @@ class Pod:
     """Whether Kueue has admitted that Workload: it holds its quota though the pod waits."""
     kueue_flavors: tuple[str, ...] = ()
     """Flavors that Kueue has given it, where no pod has their nodes' labels yet."""
+    kueue_count: int = 0
+    """Fewest pods of its kind that Kueue gives one flavor together, where they wait for that."""
     submitted: str = ""
     """Uid of the object for which that Workload was made."""
     kueue_role: str = ""

@@ -101,6 +101,8 @@ def _workloads(
                 flavors = () if own is None else own.flavors
                 pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
                 pod = replace(pod, kueue_workload=name) if has_pods else pod
+                if not given:
+                    pod = replace(pod, kueue_count=item.integer("minCount", 0) or made.count)
                 if given:
                     pod = into_domains(pod, view, ref.role)
                 yield replace(made, pod=pod, held_back=held_back)

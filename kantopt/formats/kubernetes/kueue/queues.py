@@ -24,7 +24,7 @@ from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
-from kantopt.schema.quantity import from_base
+from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Queue, QueueResource, Victims
 
 Limits = tuple[int, int | None, int | None]
@@ -127,13 +127,12 @@ class KueueQueues:
             text = "pods whose queue has no quota of what they ask for are planned for all the same"
             text = f"{text}; Kueue takes them only where excludeResourcePrefixes leaves out {what}"
             self._notes.add(text, pod.full_name)
-        for group in () if rows is None else rows.groups:
-            if _asks(pod, group):
-                chosen = self._choice(pod, group)
-                pod = onto_nodes(pod, [self._flavors.get(name) for name in chosen or group])
-                if len(chosen) != 1:
-                    text = "pods that several flavors of their queue suit, or none, take any"
-                    self._notes.add(text, pod.full_name)
+        for group in () if rows is None else _asked(pod, rows):
+            chosen = self._choice(pod, group)
+            pod = onto_nodes(pod, [self._flavors.get(name) for name in chosen or group])
+            if len(chosen) != 1:
+                text = "pods that several flavors of their queue suit, or none, take any"
+                self._notes.add(text, pod.full_name)
         return pod
 
     def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
@@ -146,7 +145,26 @@ class KueueQueues:
         covered = {"pods", *rows.by_resource()}
         return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
 
-    def _choice(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
+    def too_large(self, pod: Pod) -> bool:
+        """Whether none of several flavors that suit a pod has quota for all of its kind.
+
+        Kueue gives them one flavor together. What several flavors own is added up, so that no
+        quota would say it.
+        """
+        rows = self._rows.get(self.of(pod))
+        for group in () if rows is None or rows.cohort else _asked(pod, rows):
+            suiting = self._suiting(pod, group)
+            if len(suiting) > 1 and not any(_holds(pod, group[name]) for name in suiting):
+                return True
+        return False
+
+    def _choice(self, pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> list[str]:
+        rows, suiting = self._rows.get(self.of(pod)), self._suiting(pod, group)
+        if rows is None or rows.cohort:
+            return suiting
+        return [name for name in suiting if _holds(pod, group[name])] or suiting
+
+    def _suiting(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
         given = [name for name in group if name in pod.kueue_flavors]
         return given or [name for name in group if self._flavors.get(name).suits(pod)]
 
@@ -154,8 +172,8 @@ class KueueQueues:
         """Yield pools and resources of which some pod may be given one of several flavors."""
         for pod in pods:
             rows = self._rows.get(self.of(pod))
-            for group in () if rows is None else rows.groups:
-                if rows is not None and _asks(pod, group) and len(self._choice(pod, group)) != 1:
+            for group in () if rows is None else _asked(pod, rows):
+                if rows is not None and len(self._choice(pod, group)) != 1:
                     for resources in group.values():
                         yield from ((rows.pool, resource) for resource in resources)
 
@@ -279,9 +297,17 @@ def _each(group: Mapping[str, Mapping[str, Limits]]) -> Iterator[Limits]:
         yield from resources.values()
 
 
-def _asks(pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> bool:
-    """Whether a pod asks for any resource of a group."""
-    return any(pod.shape["requests"].get(r) for resources in group.values() for r in resources)
+def _asked(pod: Pod, rows: _Rows) -> Iterator[dict[str, dict[str, Limits]]]:
+    """Yield the groups of which a pod asks for any resource."""
+    for group in rows.groups:
+        if any(pod.shape["requests"].get(r) for resources in group.values() for r in resources):
+            yield group
+
+
+def _holds(pod: Pod, flavor: Mapping[str, Limits]) -> bool:
+    """Whether a flavor of a queue that borrows nothing has quota for all pods of a kind."""
+    asked = {r: to_base(r, amount) for r, amount in pod.shape["requests"].items() if r in flavor}
+    return all(pod.kueue_count * amount <= flavor[r][0] for r, amount in asked.items())
 
 
 def _sum(a: int | None, b: int | None) -> int | None:

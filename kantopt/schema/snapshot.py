@@ -177,6 +177,11 @@ class Victims(Part):
         description="what its queue has left of its own quota of each resource that it asks for, "
         "if jobs of other queues go for it only while those that wait take no more than that",
     )
+    beyond: tuple[Name, ...] = Field(
+        default=(),
+        description="queues of which Kueue may evict jobs for it that are no less important: no "
+        "plan does",
+    )
 
 
 class PodDisruptionBudget(Part):

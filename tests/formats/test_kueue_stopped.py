@@ -46,6 +46,8 @@ def test_what_waits_in_a_queue_that_takes_nobody_in_is_held_back(
     queues = cluster(told, {}) if local else cluster({}, told)
     found = read(*queues, workload("w", "Job/train"), gated=gated)
     assert held_back(found, "by queues that are stopped") is not gated
+    counted = any("count though they are held by queues that are" in note for note in found.notes)
+    assert counted is gated
 
 
 def test_queues_that_take_jobs_hold_nobody_back() -> None:

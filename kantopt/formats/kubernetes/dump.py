@@ -251,8 +251,11 @@ class _Import:
         for member in unstarted(self._objects, found, namespaces, self._notes):
             if member.held_back and not self._gated:
                 self._hold_back(member, member.held_back)
-            else:
-                members.append(member)
+                continue
+            if member.held_back:
+                job = f"{member.pod.namespace}/{_job_name(member)}"
+                self._notes.add(f"jobs count though they are held {member.held_back}", job)
+            members.append(member)
         return members
 
     def _hold_back(self, member: Member, why: str) -> None:

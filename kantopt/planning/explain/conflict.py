@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import assert_never
 
 from kantopt.planning.drained import stays_words
@@ -52,6 +53,10 @@ class Wording:
         It was asked about the empty cluster.
     by_kueue
         Kueue alone would make room for the job.
+    spared
+        Why it does not evict some less important jobs, by name.
+    beyond
+        Queues of which it may evict jobs that are no less important.
     tied
         Claims that keep pods of the job on one node.
     """
@@ -66,10 +71,12 @@ class Wording:
         *,
         empty: bool,
         by_kueue: bool = False,
+        spared: Mapping[str, str] = MappingProxyType({}),
+        beyond: Sequence[str] = (),
         tied: Sequence[str] = (),
     ) -> None:
         self.question = question
-        self._tied = tied
+        self._tied, self._spared, self._beyond = tied, spared, beyond
         barred = "Kueue preempts nobody for its queue", "the job's preemptionPolicy is Never"
         self._barred = barred[not by_kueue]
         self.j = j
@@ -216,6 +223,9 @@ class Wording:
                 if question.podsets[s].running
             )
             why = f"that priority {own.priority} may not evict"
+            queues = {question.queues[job.queue].name for job in jobs if job.queue is not None}
+            if not queues.isdisjoint(self._beyond):
+                why += ", though Kueue may"
             if level < own.priority:
                 why = f"not evicted: {self._barred}"
             subject = f"{plural(len(jobs), 'job')} of priority {level}"
@@ -250,7 +260,8 @@ class Wording:
         running = [podset for podset in podsets if podset.running]
         parts = []
         if any(not podset.preemptible for podset in running):
-            parts.append("not preemptible")
+            why = self._spared.get(self.question.jobs[j].name)
+            parts.append(f"not evicted: {why}" if why else "not preemptible")
         if any(not podset.movable for podset in running):
             parts.append("not movable")
         return " and ".join(parts) + stays_words(running)

@@ -11,6 +11,7 @@ from kantopt.planning.document.left import left_aside_from
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
+from kantopt.planning.explain.kueue import beyond, spared_words, unproved
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.remedies.others import (
     as_planned,
@@ -180,6 +181,7 @@ def _pending(
     yield told
     ladder = None
     for ladder in climb(asked, j, deadline):
+        ladder = replace(ladder, verdict=unproved(ladder.verdict, question, told.job))
         plan = steps_of(question, instance, ladder.decision.placement, ladder.decision.waves)
         verdict = beside_others(ladder.verdict, together.unasked)
         told = told.model_copy(update={"verdict": verdict, "plan": plan})
@@ -200,9 +202,7 @@ def _pending(
         told = told.model_copy(update={"what_if": change})
         yield told
     if ladder.refused is not None and asked.nodes:
-        by_kueue = waits_for_kueue(question.documents(asked)[j])
-        tied = question.tied.get(told.job, ())
-        conflict = _conflict(ladder, asked, j, places[0], deadline, by_kueue=by_kueue, tied=tied)
+        conflict = _conflict(ladder, question, asked, j, places[0], deadline)
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})
             yield told
@@ -252,13 +252,11 @@ def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanatio
 
 def _conflict(
     ladder: Ladder,
+    question: Question,
     asked: Instance,
     j: int,
     places: Places,
     deadline: Deadline,
-    *,
-    by_kueue: bool,
-    tied: Sequence[str],
 ) -> Conflict | None:
     """Explain the most generous question that was answered with no."""
     assert ladder.refused is not None
@@ -271,9 +269,18 @@ def _conflict(
     )
     if found is None:
         return None
-    limits = asked.model.limits
+    name = asked.jobs[j].name
     words = Wording(
-        ladder.refused, j, found, places, limits, empty=empty, by_kueue=by_kueue, tied=tied
+        ladder.refused,
+        j,
+        found,
+        places,
+        asked.model.limits,
+        empty=empty,
+        by_kueue=waits_for_kueue(question.documents(asked)[j]),
+        spared=spared_words(question, name),
+        beyond=beyond(question, name),
+        tied=question.tied.get(name, ()),
     )
     return words.document("on an empty cluster" if empty else question_name(ladder.refused))
 

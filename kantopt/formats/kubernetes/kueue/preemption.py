@@ -31,6 +31,10 @@ class Preemption:
     others: bool = False
     borrowing: int | None = None
     """Priority up to which those of others go though its own quota is exceeded; ``None``: none."""
+    equal: bool = False
+    """Whether newer ones of its own go that are equally important."""
+    any_priority: bool = False
+    """Whether those of others go however important they are."""
 
 
 NOBODY = Preemption()
@@ -67,7 +71,13 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
     elif besides.text("policy", "Never") != "Never":
         most = besides.integer("maxPriorityThreshold")
         borrowing = ANY if most is None else most
-    return Preemption(own != "Never", others != "Never", borrowing)
+    return Preemption(
+        own=own != "Never",
+        others=others != "Never",
+        borrowing=borrowing,
+        equal=own == "LowerOrNewerEqualPriority",
+        any_priority=others == "Any",
+    )
 
 
 def evictable(
@@ -119,13 +129,12 @@ class _Lending:
     ) -> None:
         self._queues, self._flat = queues, flat
         self._used = {name: Counter[str]() for name in queues}
-        self._least: dict[str, int] = {}
+        self._run: dict[str, set[int]] = {name: set() for name in queues}
         for job in (*running, *(job for job in waiting if job.quota_reserved)):
             if job.queue_name in queues:
                 self._used[job.queue_name] += asks(job)
         for job in running:
-            lowest = self._least.get(job.queue_name, ANY)
-            self._least[job.queue_name] = min(lowest, job.priority or 0)
+            self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
         self._borrowed = {n: {*_borrowed(queue, self._used[n])} for n, queue in queues.items()}
 
     def victims(self, job: Job, notes: Notes) -> Victims:
@@ -147,11 +156,25 @@ class _Lending:
             notes.add(text, job.full_name)
         bound = reclaims and fits and self._flat and queue.preemption.borrowing != ANY
         nominal_left = {name: from_base(name, n) for name, n in left.items()} if bound else {}
-        return Victims(job=job.full_name, queues=found, nominal_left=nominal_left)
+        others = reclaims if queue.preemption.any_priority and most == ANY else ()
+        return Victims(
+            job=job.full_name,
+            queues=found,
+            nominal_left=nominal_left,
+            beyond=tuple(sorted(self._beyond(queue, job.priority or 0, others))),
+        )
+
+    def _beyond(self, queue: Lender, priority: int, others: Iterable[str]) -> Iterator[str]:
+        """Yield the queues with jobs that go for one though they are no less important."""
+        if queue.preemption.equal and priority in self._run[queue.name]:
+            yield queue.name
+        for name in others:
+            if max(self._run[name], default=priority - 1) >= priority:
+                yield name
 
     def _pushes(self, job: Job) -> bool:
         """Whether less important jobs of its own queue run."""
-        return self._least.get(job.queue_name, ANY) < (job.priority or 0)
+        return min(self._run[job.queue_name], default=ANY) < (job.priority or 0)
 
     def _reclaims(self, queue: Lender, wants: Iterable[str]) -> Iterator[str]:
         """Yield the queues that have borrowed something that a job asks for."""

@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 
 from kantopt.errors import UsageError
 from kantopt.formats.imported import Aside
+from kantopt.formats.kubernetes.demands import Gang
 from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups
+from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes

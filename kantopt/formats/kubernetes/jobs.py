@@ -7,8 +7,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kantopt.formats.kubernetes.demands import Gang, Wish
 from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
-from kantopt.formats.kubernetes.pod_groups import Gang, PodGroups, Wish
+from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.queues import Queues
@@ -396,8 +397,4 @@ def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:
 
 def _common(labels: Sequence[dict[str, str]]) -> dict[str, str]:
     """Labels that all pods share; those that differ tell pods apart, not pod sets."""
-    shared = dict(labels[0])
-    for other in labels[1:]:
-        for key in [key for key, value in shared.items() if other.get(key) != value]:
-            del shared[key]
-    return dict(sorted(shared.items()))
+    return {k: v for k, v in sorted(labels[0].items()) if all(o.get(k) == v for o in labels)}

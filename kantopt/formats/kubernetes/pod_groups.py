@@ -8,42 +8,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
 
+from kantopt.formats.kubernetes.demands import Gang, Wish
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
+from kantopt.formats.kubernetes.kueue.workloads import Slices
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.quantity import whole_number
-
-Wish = dict[str, str | int]
-"""Fields of a topology request, levels as the source names them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gang:
-    """A gang's demands; ``None`` is what its source leaves open."""
-
-    min_count: int | None = None
-    """Fewest pods in all; ``None``: all of them."""
-    role_min: dict[str, int] = field(default_factory=dict)
-    wish: Wish = field(default_factory=dict)
-    role_wish: dict[str, Wish] = field(default_factory=dict)
-    within: tuple[str, ...] = ()
-    """Levels of each of which one domain is to hold all pods."""
-    tier: int | str | None = None
-    """Volcano's highest tier, whose level only its HyperNodes tell."""
-    tier_is_hard: bool = False
-    queue: str = ""
-    priority: int | None = None
-    priority_class: str = ""
-    preemption_policy: str | None = None
-    disruption: Literal["single", "all"] = "single"
-    preemptible: bool | None = None
-
 
 _APART = "pod sets that podSetGroupName puts together are close each by itself"
 
@@ -62,6 +36,7 @@ class PodGroups:
         for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
             self._groups[Dialect.PLUGINS].setdefault(key, view)
         self._workloads = objects.by_name(Dialect.KUEUE, "Workload")
+        self._slices = Slices(objects)
         self._volcano_jobs = objects.by_name("batch.volcano.sh", "Job")
         self._native_workloads = objects.by_name(Dialect.NATIVE, "Workload")
 
@@ -144,6 +119,8 @@ class PodGroups:
             name: item.integer("minCount", 0) or item.integer("count", 0) or 0
             for name, item in sets.items()
         }
+        if workload.key in self._slices.waiting:
+            minima = self._slices.more(workload)
         if any(pod.node for pod in pods):
             # Kueue starts a job with fewer pods than it asks for; it never takes some away later.
             for given in workload.at("status", "admission").list("podSetAssignments"):

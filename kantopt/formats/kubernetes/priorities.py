@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.formats.kubernetes.demands import Gang
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pod_groups import Gang
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
 from kantopt.schema.hints import perhaps
 from kantopt.schema.snapshot import PriorityClass

@@ -11,6 +11,7 @@ from kantopt.formats.kubernetes.kueue.stopped import StoppedQueues
 from kantopt.formats.kubernetes.kueue.workloads import (
     BETWEEN,
     JobPods,
+    Slices,
     admitted,
     has_finished,
     into_domains,
@@ -27,6 +28,7 @@ from kantopt.formats.view import View
 
 VOLCANO_JOBS = "batch.volcano.sh"
 """API group of Volcano's Jobs."""
+_GROWTH = "until Kueue lets a job grow (workload slices)"
 
 
 def unstarted(
@@ -63,7 +65,8 @@ def _workloads(
     going = (gang_of(pod) for pod in pods if pod.terminating)
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
-    job_pods, stopped = JobPods(objects), StoppedQueues(objects, namespaces, notes)
+    slices, job_pods = Slices(objects), JobPods(objects)
+    stopped = StoppedQueues(objects, namespaces, notes)
     for view in workloads:
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = view.key
@@ -73,7 +76,9 @@ def _workloads(
         )
         given = admitted(view) if "admission" in status else {}
         lacking = job_pods.lacking(view, given) if has_pods and is_open(view) else 0
-        if has_finished(view) or (has_pods and not lacking):
+        grows = slices.grow(view, job_pods.there(view))
+        has_pods = has_pods and not grows
+        if has_finished(view) or view.key in slices.replaced or (has_pods and not lacking):
             continue
         if given and not has_pods and (namespace, name) in leaving:
             continue
@@ -82,6 +87,7 @@ def _workloads(
             notes.add(text, f"{namespace}/{name}")
             continue
         held_back = "" if has_pods else stopped.hold_back(view, admitted=bool(given))
+        held_back = held_back or (_GROWTH if grows else "")
         queue = spec.text("queueName")
         references = metadata.list("ownerReferences")
         owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
@@ -97,6 +103,7 @@ def _workloads(
                 labels = {**labels, PODSET: ref.role}
             own = given.get(ref.role)
             count = item.integer("count", 0) if own is None else lacking or own.count
+            count = slices.more(view)[ref.role] if grows else count
             for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
                 flavors = () if own is None else own.flavors
                 pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)

@@ -21,6 +21,10 @@ BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayClust
 """What stands between pods and what was submitted: a JobSet has Jobs, a RayJob a cluster."""
 _ADMISSION = f"{GROUP}/admission"
 """Gate of pods that Kueue admits themselves, until their Workload is."""
+_GROWS = f"{GROUP}/elastic-job"
+"""Gate of pods that are more than what Kueue has admitted of their job, until that is admitted."""
+_REPLACES = f"{GROUP}/workload-slice-replacement-for"
+"""Annotation of a Workload: the one, NAMESPACE/NAME, in whose place it is to be admitted."""
 _OWNS_PODS = (
     "Job",
     "Pod",
@@ -49,8 +53,9 @@ class KueueWorkloads:
         self._notes = notes
         self._by_name = objects.by_name(GROUP, "Workload")
         self._by_owner: dict[str, View] = {}
-        for view in self._by_name.values():
-            if not has_finished(view):
+        slices = Slices(objects)
+        for key, view in self._by_name.items():
+            if not (has_finished(view) or key in slices.waiting or key in slices.replaced):
                 self._by_owner |= dict.fromkeys(owners_of(view), view)
         self._above: dict[str, list[str]] = {}
         if self._by_owner:
@@ -67,7 +72,8 @@ class KueueWorkloads:
         view = above or self._by_owner.get(pod.ref.uid)
         if view is None:
             return pod
-        reserved = not (pod.node or pod.terminating) and "admission" in view.at("status")
+        waits = not (pod.node or pod.terminating or _GROWS in pod.ref.scheduling_gates)
+        reserved = waits and "admission" in view.at("status")
         if reserved:
             text = "pods that wait though Kueue has admitted them: their jobs hold their quota"
             self._notes.add(text, pod.full_name)
@@ -125,6 +131,52 @@ class KueueWorkloads:
         found = [self._by_owner.get(uid)]
         found += (self._by_owners(above, seen) for above in self._above.get(uid, ()))
         return next((view for view in found if view is not None), None)
+
+
+class Slices:
+    """Workloads of elastic jobs that run: each size they are to have is a Workload of its own.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+
+    Attributes
+    ----------
+    waiting
+        Those that Kueue has not admitted, each with the one that runs in the meantime.
+    replaced
+        Those in whose place another one has been admitted.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        by_name = objects.by_name(GROUP, "Workload")
+        self.waiting: dict[tuple[str, str], View] = {}
+        self.replaced: set[tuple[str, str]] = set()
+        for key, view in by_name.items():
+            named = view.at("metadata").words("annotations").get(_REPLACES, "")
+            namespace, _, name = named.rpartition("/")
+            old = by_name.get((namespace or key[0], name))
+            if old is None or has_finished(view) or has_finished(old):
+                continue
+            if "admission" in view.at("status"):
+                self.replaced.add(old.key)
+            elif "admission" in old.at("status"):
+                self.waiting[key] = old
+
+    def grow(self, workload: View, there: int) -> bool:
+        """Whether a Workload waits to be larger than one that runs and has no more pods than that.
+
+        Pods that are there already have a gate, by which they are counted.
+        """
+        old = self.waiting.get(workload.key)
+        return old is not None and there <= sum(own.count for own in admitted(old).values())
+
+    def more(self, workload: View) -> dict[str, int]:
+        """Return how many pods of each pod set one that waits is to have beside those that run."""
+        own, old = admitted(workload), admitted(self.waiting[workload.key])
+        none = Admitted(0)
+        return {name: max(0, own[name].count - old.get(name, none).count) for name in own}
 
 
 def may_run_unseen(workload: View, between: Container[str]) -> bool:
@@ -219,6 +271,10 @@ class JobPods:
             if phase != "Failed":  # a Job makes another one for it
                 counted = self._succeeded if phase == "Succeeded" else self._there
                 counted.update(owners_of(view))
+
+    def there(self, workload: View) -> int:
+        """Return how many pods name an owner of a Workload as theirs, those that wait included."""
+        return sum(self._there[uid] for uid in owners_of(workload))
 
     def lacking(self, workload: View, given: dict[str, Admitted]) -> int:
         """Return how many pods a Job that Kueue has admitted is yet to make, if that is known.

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kantopt.formats.notes import Notes
+from kantopt.planning.words import listed
 from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.asks import asks
@@ -126,6 +127,20 @@ def notes_about(
     all_that_waits = spared(snapshot, pending).lines()
     asked = spared(snapshot, pending, model.pending, model.required).lines()
     return (*(note for note in notes if note not in all_that_waits), *asked)
+
+
+def beyond(snapshot: ClusterSnapshot, name: str) -> tuple[str, ...]:
+    """Return the queues of which Kueue may evict jobs for one that are no less important."""
+    return next((item.beyond for item in snapshot.victims if item.job == name), ())
+
+
+def beyond_words(snapshot: ClusterSnapshot, name: str) -> str:
+    """Say that Kueue may evict more for a job than any plan does; nothing if it may not."""
+    found = beyond(snapshot, name)
+    if not found:
+        return ""
+    queues = f"queue{'' if len(found) == 1 else 's'} {listed(found)}"
+    return f"Kueue may evict jobs of {queues} for it that are no less important; no plan does"
 
 
 def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
-from kantopt.planning.kueue_victims import notes_about
+from kantopt.planning.kueue_victims import beyond_words, notes_about
 from kantopt.planning.question import Question
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
@@ -114,6 +114,8 @@ def make_plan(
         placement, waves = executable(run)
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)
+        if run.infeasible:
+            run.warnings += _beyond(question, instance)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
         warnings = [*answer.warnings, *failing_jobs(question, instance, answer.placement)]
         pairs = zip(run.tiers, answer.tiers, strict=True)
@@ -129,6 +131,14 @@ def make_plan(
     plan = plan_document(question, instance, answer)
     lacking = bool(check(run.asked, answer.placement, (Rule.REQUIRED,)))
     return Result(plan, instance, run.tiers, run.infeasible, lacking)
+
+
+def _beyond(question: Question, instance: Instance) -> Iterator[str]:
+    """Say for which required jobs Kueue may evict more than any plan does."""
+    for j in sorted(instance.required):
+        name = instance.jobs[j].name
+        if words := beyond_words(question.snapshot, name):
+            yield f"job {name}: {words}"
 
 
 def _beside_others(

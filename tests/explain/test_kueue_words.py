@@ -6,6 +6,8 @@ from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
+from kantopt.planning.plan import make_plan
+from kantopt.planning.solving.options import Options
 from kantopt.schema.answers.explanation import Explanation
 from tests.formats.cluster_objects import Object
 from tests.formats.test_kueue_preemption import LOWER, MIXED, asked, queue, runs, waits
@@ -49,6 +51,14 @@ def test_no_verdict_is_called_proved_where_kueue_takes_back_from_whomever_it_be(
     assert said(found, "priority").endswith("that priority 9 may not evict, though Kueue may")
     assert told(borrowed(8, 50, reclaimWithinCohort=LOWER), JOB).verdict.proved
     assert told(borrowed(1, 50, reclaimWithinCohort="Any"), JOB).verdict.proved
+
+
+def test_a_plan_for_such_a_job_alone_says_so_where_it_finds_no_place() -> None:
+    required = MIXED.model_copy(update={"required": ("w",)})
+    for preemption, warned in (("Any", True), (LOWER, False)):
+        question = asked(borrowed(8, 50, reclaimWithinCohort=preemption), JOB)
+        plan = make_plan(question, required, Options(workers=1), Deadline.within(30)).plan
+        assert any("no less important" in line for line in plan.warnings) is warned
 
 
 def test_nor_where_newer_jobs_of_equal_priority_may_go() -> None:

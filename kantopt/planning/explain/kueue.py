@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kantopt.planning.kueue_victims import spared
+from kantopt.planning.kueue_victims import beyond_words, spared
 from kantopt.planning.question import Question
-from kantopt.planning.words import listed
 from kantopt.schema.answers.explanation import Verdict
 
 
@@ -27,16 +26,9 @@ def spared_words(question: Question, name: str) -> dict[str, str]:
     return words
 
 
-def beyond(question: Question, name: str) -> tuple[str, ...]:
-    """Return the queues of which Kueue may evict jobs for one that are no less important."""
-    return next((item.beyond for item in question.snapshot.victims if item.job == name), ())
-
-
 def unproved(verdict: Verdict, question: Question, name: str) -> Verdict:
     """Take the proof from a verdict where Kueue may evict more for a job than any plan does."""
-    found = beyond(question, name)
-    if not found or verdict.status not in ("WAITS", "OVER_LIMIT", "OVER_QUOTA"):
+    text = beyond_words(question.snapshot, name)
+    if not text or verdict.status not in ("WAITS", "OVER_LIMIT", "OVER_QUOTA"):
         return verdict
-    queues = f"queue{'' if len(found) == 1 else 's'} {listed(found)}"
-    text = f"Kueue may evict jobs of {queues} for it that are no less important; no plan does"
     return verdict.model_copy(update={"message": f"{verdict.message} {text}.", "proved": False})

@@ -11,7 +11,7 @@ from kantopt.planning.document.left import left_aside_from
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
-from kantopt.planning.explain.kueue import beyond, spared_words, unproved
+from kantopt.planning.explain.kueue import spared_words, unproved
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.remedies.others import (
     as_planned,
@@ -33,6 +33,7 @@ from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.failing import failing_jobs
+from kantopt.planning.kueue_victims import beyond
 from kantopt.planning.question import Question
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.chosen import asked_for
@@ -279,7 +280,7 @@ def _conflict(
         empty=empty,
         by_kueue=waits_for_kueue(question.documents(asked)[j]),
         spared=spared_words(question, name),
-        beyond=beyond(question, name),
+        beyond=beyond(question.snapshot, name),
         tied=question.tied.get(name, ()),
     )
     return words.document("on an empty cluster" if empty else question_name(ladder.refused))

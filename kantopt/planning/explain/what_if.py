@@ -9,6 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.edits import edited
+from kantopt.planning.explain.kueue import unproved
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.together import Together, beside_others
 from kantopt.planning.explain.trial import alone
@@ -86,7 +87,8 @@ def what_if(
     if pending_podsets(instance, j):
         *_, ladder = climb(asked, j, deadline)
         found = Together(whole, model, name, deadline).found
-        ladder = replace(ladder, verdict=beside_others(ladder.verdict, found))
+        verdict = unproved(ladder.verdict, question, name)
+        ladder = replace(ladder, verdict=beside_others(verdict, found))
         survey = Survey(asked)
         wanted = wanted_pods(asked, j)
         nodes = [histogram(asked, survey.places(s, pods)) for s, pods in wanted.items()]

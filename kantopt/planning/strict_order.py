@@ -35,8 +35,10 @@ def behind_line(snapshot: ClusterSnapshot, jobs: Iterable[Job]) -> Iterator[str]
     names = sorted(job.full_name for waiting in in_order(snapshot, jobs) for job in waiting[1:])
     if names:
         more = ", ..." if len(names) > 1 else ""
-        text = "jobs behind others of queues that start them in order only (StrictFIFO): a plan may"
-        yield f"{text} place them before these: {len(names)} ({names[0]}{more})"
+        text = (
+            "jobs behind others of queues that start them in order only (StrictFIFO), which plans"
+        )
+        yield f"{text} may overtake: {len(names)} ({names[0]}{more})"
 
 
 def out_of_order(
@@ -48,10 +50,14 @@ def out_of_order(
         if all(placed):
             continue
         first = placed.index(False)
-        for job, has_place in zip(waiting[first:], placed[first:], strict=True):
-            if has_place:
-                text = f"job {job.full_name}: Kueue does not start it before"
-                yield f"{text} {waiting[first].full_name}, which waits in its queue (StrictFIFO)"
+        ahead = [job for job, it in zip(waiting[first:], placed[first:], strict=True) if it]
+        if ahead:
+            who = f"job {ahead[0].full_name} is"
+            if len(ahead) > 1:
+                who = f"{len(ahead)} jobs ({ahead[0].full_name}, ...) are"
+            queue, head = ahead[0].queue_name, waiting[first].full_name
+            where = f"which waits in queue {queue} (StrictFIFO)"
+            yield f"{who} not started by Kueue before {head}, {where}"
 
 
 def _pods(instance: Instance, job: Job, final: Placement) -> int:

@@ -202,7 +202,8 @@ class JobsBuilder:
         if outside := on - places.allowed:
             places_of_all = places.allowed | outside
             standing = places.rather.losses(self._nodes[n] for n in sorted(outside))
-            losses = {**losses, **standing}
+            if standing:
+                losses = {**losses, **standing}
         demand = self._typed.added(asks.demand, places_of_all)
         cost = podset.disruption_cost
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible

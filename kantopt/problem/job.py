@@ -123,9 +123,9 @@ class PodSet:
     closed: Mapping[int, Mark] = field(default_factory=dict)
     """Nodes that a taint closes for its pods, the cordon's and that of being not ready included."""
     daemon: bool = False
+    """Belongs to its node: a node with nothing else is empty."""
     leaving: bool = False
     """It is being deleted: it leaves its node by itself."""
-    """Belongs to its node: a node with nothing else is empty."""
     lost_gpu_seconds: int = 0
     """Work of one running pod that is lost if it ends; 0 where the model does not ask."""
     dirty_rate: int = 0

@@ -416,14 +416,22 @@ step_out() {
 close_emptied() {
   [ -n "$drained" ] || return 0
   shut=$(shut_nodes) || stop "sinfo: $shut"
-  open=$(names_in "$drained" | grep -Fvx "$shut")
+  open=$(names_in "$drained")
+  [ -n "$open" ] || stop "scontrol show hostnames: $drained"
+  open=$(printf '%s\n' "$open" | grep -Fvx "$shut")
   [ -z "$open" ] ||
     call scontrol update "NodeName=$(folded "$open")" State=DRAIN "Reason=kantopt $plan_id"
 }
-shut_nodes() { sinfo --noheader --Node --all --nodes="$drained" --states=drain --format=%N 2>&1; }
+# With a format: what else to tell of them.
+shut_nodes() {
+  sinfo --noheader --Node --all --nodes="$drained" --states=drain --format="%N${1-}" 2>&1
+}
+# Nodes that others have drained are theirs to open.
 tell_shut() {
-  [ -n "$drained" ] && shut=$(shut_nodes) && [ -n "$shut" ] || return 0
-  shut=$(folded "$(printf '%s\n' "$shut" | sort -u)")
+  [ -n "$drained" ] && shut=$(shut_nodes '|%E') || return 0
+  shut=$(printf '%s\n' "$shut" | sed -n "s/|kantopt $plan_id\$//p" | sort -u)
+  [ -n "$shut" ] || return 0
+  shut=$(folded "$shut")
   say "Left drained: $shut. Opened by: scontrol update NodeName=$shut State=RESUME"
 }
 

@@ -30,7 +30,8 @@ def drawn(rng: random.Random) -> Instance:
         like: Document = {"labels": {"team": "x"}} if rng.random() < 0.8 else {}
         count = rng.randint(1, 2) if name == "i" else 1
         on = [rng.choice(NAMES) for _ in range(count)] if rng.random() < 0.7 else []
-        jobs.append(job(name, pods(count=count, minCount=0, on=on, **like, **asks)))
+        mode: Document = rng.choice(({}, {}, {"moveMode": "live"}, {"disruptionMode": "all"}))
+        jobs.append(job(name, pods(count=count, minCount=0, on=on, **like, **asks), **mode))
     return question([*NODES, node("lone", cpu=64)], jobs, rules={"priority": "off"})
 
 

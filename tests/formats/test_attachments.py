@@ -85,6 +85,10 @@ def _room(imported: Imported) -> dict[str, int | str]:
     }
 
 
+def _offers(*objects: Object) -> set[str]:
+    return {name for item in read(*objects).snapshot.nodes for name in item.allocatable}
+
+
 TWO = [*_volume("one"), *_volume("two"), _user("p", "one"), _user("q", "two")]
 
 
@@ -229,6 +233,12 @@ def test_a_volume_that_is_still_attached_takes_no_room_where_it_is_not() -> None
     assert both == {"default/p": "a", "default/q": "b"}
     nodes[0]["spec"]["unschedulable"] = True
     assert _bound(*nodes, *STILL_ATTACHED, _user("p", "one"), *two) == {"default/q": "b"}
+
+
+def test_where_there_is_room_besides_a_volume_that_is_still_attached_takes_its_room() -> None:
+    waits = [*STILL_ATTACHED, *_volume("two"), _user("p", "one"), _user("q", "two")]
+    assert not any("#" in name for name in _offers(node("a"), _csi("a", 2), *waits))
+    assert any("#" in name for name in _offers(node("a"), _csi("a", 1), *waits))
 
 
 def test_a_shared_volume_that_is_still_attached_takes_its_room_once() -> None:

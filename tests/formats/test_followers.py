@@ -50,6 +50,15 @@ def test_a_job_with_exclusive_placement_waits_for_room_for_all_of_its_pods() -> 
     assert "2 (default/js-w-0-0, ...)" in noted(imported, "planned for together with it")
 
 
+def test_no_more_follow_than_are_left_to_be_completed() -> None:
+    ending = job(parallelism=4, completions=4)
+    ending["status"] = {"succeeded": 3}
+    (found,) = read(node("a"), ending, first_of_job()).pending.jobs
+    assert needs(found) == [(1, 0, 1)]
+    (found,) = read(node("a"), job(parallelism=4, completions=2), first_of_job()).pending.jobs
+    assert needs(found) == [(2, None, 1)]
+
+
 def test_a_leader_goes_where_its_followers_find_room() -> None:
     racks = {"a": "r0", "b": "r1", "c": "r1"}
     nodes = [node(name, {"rack": rack}) for name, rack in racks.items()]

@@ -12,8 +12,8 @@ from tests.formats.cluster_objects import Object
 from tests.formats.test_kueue_preemption import MIXED, asked, queue, waits
 
 OPTIONS = Options(engine="fast", workers=1)
-BEFORE = "job default/second: Kueue does not start it before default/head"
-BEHIND = "place them before these: 1 (default/second)"
+BEFORE = "job default/second is not started by Kueue before default/head, which waits in queue a"
+BEHIND = "which plans may overtake: 1 (default/second)"
 
 
 def cluster(strategy: str, head: int, older: bool = False) -> list[Object]:
@@ -38,6 +38,14 @@ def test_a_plan_says_whom_kueue_does_not_start_before_one_that_stays_pending(
     plan = make_plan(question, MIXED, OPTIONS, Deadline.within(30)).plan
     assert "default/second" in {item.job for item in plan.assignments}
     assert any(BEFORE in line for line in plan.warnings) is told
+
+
+def test_many_who_overtake_are_told_in_one_line() -> None:
+    objects = cluster("StrictFIFO", 9)
+    objects += [waits(f"more-{i}", "a", 1, 8) for i in range(3)]
+    plan = make_plan(asked(objects), MIXED, OPTIONS, Deadline.within(30)).plan
+    (line,) = [line for line in plan.warnings if "not started" in line]
+    assert line.startswith("4 jobs (default/second, ...) are not started by Kueue before")
 
 
 def test_who_waits_behind_others_of_such_a_queue_is_noted() -> None:

@@ -138,11 +138,14 @@ def _earlier(m: Variables, group: _Group, domain: Domain, other: _Group, s: int,
 def _add_first(m: Variables, group: _Group) -> dict[Domain, IntVar]:
     """Whether one of a group's pods is the first in a domain.
 
-    Then none stays, and all that come go to one domain of each key.
+    Then none stays, one moves at most, or one job that restarts as a whole, and all that come go to
+    one domain of each key.
     """
     first = m.cp.new_bool_var(f"first[{group.owners[0]}]")
     founded: dict[Domain, IntVar] = {}
     members: dict[Domain, Terms] = {}
+    moving: Terms = []
+    whole: dict[int, Terms] = {}
     for s in group.anchors:
         podset = m.instance.podsets[s]
         for spot, var in m.stay[s].items():
@@ -150,6 +153,14 @@ def _add_first(m: Variables, group: _Group) -> dict[Domain, IntVar]:
                 m.cp.add(var == 0).only_enforce_if(first)
         for n, var in m.arrive[s].items():
             domains = group.domains(m, n)
+            if podset.running:
+                job = m.instance.job_of(s)
+                if job.move_mode == "live":
+                    m.cp.add(var == 0).only_enforce_if(first)
+                terms = moving
+                if job.index in m.instance.together:
+                    terms = whole.setdefault(job.index, [])
+                terms.append((var, 1))
             if 0 < len(domains) < len(group.keys):
                 m.cp.add(var == 0).only_enforce_if(first)
                 continue
@@ -159,6 +170,11 @@ def _add_first(m: Variables, group: _Group) -> dict[Domain, IntVar]:
                 m.cp.add(var <= podset.count * founded[domain]).only_enforce_if(first)
                 if s in group.founders:
                     members.setdefault(domain, []).append((var, 1))
+    for j, terms in whole.items():
+        most = m.instance.running_pods(j)
+        moving.append((m.positive(("restarts", j, *group.anchors), weighted(terms), most), 1))
+    if moving:
+        m.cp.add(weighted(moving) <= 1).only_enforce_if(first)
     for domain, here in founded.items():
         m.cp.add(weighted(members.get(domain, [])) >= here)
     for key in group.keys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -50,7 +51,9 @@ class _Followers:
     ) -> None:
         self._jobs = {view.at("metadata").text("uid"): view for view in objects.of("batch", "Job")}
         self._sets = objects.by_name("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
-        self._pods = [member.pod for member in members if not member.pod.terminating]
+        there = [member.pod for member in members if not member.pod.terminating]
+        self._of_owner = Counter(pod.owner_uid for pod in there)
+        self._of_group_there = Counter(map(_group, there))
         self._namespaces = namespaces
         self._notes = notes
 
@@ -63,8 +66,8 @@ class _Followers:
     def _of_job(self, leader: Pod) -> Iterator[Member]:
         """Yield the other pods of a Job of a JobSet: they are like the first."""
         job = self._jobs.get(leader.owner_uid)
-        there = sum(pod.owner_uid == leader.owner_uid for pod in self._pods)
-        at_once = 0 if job is None else job.at("spec").integer("parallelism", 0) or 1
+        there = self._of_owner[leader.owner_uid]
+        at_once = 0 if job is None else _at_once(job)
         if job is None or at_once > there:
             yield from self._made(leader, None if job is None else leader, at_once - there)
 
@@ -72,7 +75,7 @@ class _Followers:
         """Yield the workers of a group of a LeaderWorkerSet by their template."""
         name = leader.labels.get(f"{_LWS}/name", "")
         told = self._sets.get((leader.namespace, name))
-        there = sum(_group(pod) == _group(leader) for pod in self._pods)
+        there = self._of_group_there[_group(leader)]
         size = leader.annotations.get(f"{_LWS}/size", "")
         count = int(size) if size.isdecimal() and len(size) < 10 else 1
         worker = None
@@ -129,6 +132,18 @@ class _Followers:
             follows=True,
         )
         yield Member(made, None, bounded(count), exists=False)
+
+
+def _at_once(job: View) -> int:
+    """Pods that a Job is to have now: no more than are left to be completed."""
+    parallelism = job.at("spec").integer("parallelism", 0) or 1
+    completions = job.at("spec").integer("completions", 0)
+    left = (
+        None
+        if completions is None
+        else completions - (job.at("status").integer("succeeded", 0) or 0)
+    )
+    return parallelism if left is None else min(parallelism, left)
 
 
 def _leads_job(pod: Pod) -> bool:

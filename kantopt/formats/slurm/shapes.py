@@ -116,7 +116,8 @@ def wanted(
     def on(nodes: int) -> Amounts:
         return _share(record, nodes, tasks, cpus, each_node, offers, core)
 
-    tries = range(low, min(most, len(offers)) + 1)
+    more = most > low and _hold(each_node, offers, low)  # else no number of nodes helps
+    tries = range(low, min(most, len(offers)) + 1) if more else ()
     least = next((n for n in tries if _hold(on(n), offers, n)), low)
     return Shape(most, least, _present(on(least)), apart=most > 1)
 

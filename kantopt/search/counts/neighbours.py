@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -80,9 +80,21 @@ class _Near:
     rule = Rule.AFFINITY
     index: int
 
-    def __init__(self, near: Affinity, domains: Sequence[LabelDomains]) -> None:
+    def __init__(
+        self,
+        near: Affinity,
+        domains: Sequence[LabelDomains],
+        homes: Mapping[int, Mask],
+        live: Collection[int],
+    ) -> None:
         self.owners: set[int] = set()
         self.anchors = frozenset(near.anchors)
+        self.homes = homes
+        """Where those run of which one at most moves when one of them is the first."""
+        self.live = live
+        """Those of them that are where they were until they have come."""
+        self.moved = 0
+        """How many of those have moved."""
         self.founds = near.founds
         self.domains = domains
         self.whole: Mask = np.all([each.of >= 0 for each in domains], axis=0)
@@ -106,6 +118,7 @@ class _Near:
         if s in self.anchors:
             self.counted += pods if self.keyed[n] else 0
             self._count(self.there, n, pods)
+            self.moved += pods if arrival and s in self.homes else 0
         if arrival and s in self.owners:
             if s not in self.arrived:
                 self.arrived[s] = self._nobody()
@@ -117,18 +130,21 @@ class _Near:
 
     def seeks_its_like(self, s: int) -> bool:
         """Whether pods of ``s`` are to be near pods of which it would be the first."""
-        return s in self.owners and self.counted == 0 and self.founds
+        alone = self.counted == 0 and self.founds
+        return alone and s in self.owners and s not in self.live
 
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
-        if s in self.owners:
-            if self.seeks_its_like(s):
-                return self.whole
-            return self._near()
-        if any(map(self._founded, self.arrived)):
-            # One of an owner's was the first: the others must not come elsewhere.
-            return self._near() | ~self.keyed
-        return None
+        if self.seeks_its_like(s):
+            return self.whole
+        founded = any(map(self._founded, self.arrived))
+        if not founded:
+            return self._near() if s in self.owners else None
+        # One of an owner's was the first: the others must not come elsewhere.
+        near = self._near()
+        if s in self.homes and (self.moved or s in self.live):
+            return near & self.homes[s]
+        return near if s in self.owners else near | ~self.keyed
 
     def _near(self) -> Mask:
         """Nodes all of whose domains have a pod to be near."""
@@ -149,7 +165,8 @@ class _Near:
         """Whether all that arrived are near a pod, or all in the domain of the first one."""
         if not any(map(self._founded, self.arrived)):
             return True
-        return self.founds and all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
+        alone = all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
+        return alone and self.founds and self.moved <= 1
 
 
 def _named(each: _Term | SpreadCounts | _Near) -> str:
@@ -214,10 +231,21 @@ class Neighbours:
             same = item.keys, item.anchors, item.founds
             if (near := found.get(same)) is None:
                 domains = [self._domains(key) for key in item.keys]
-                near = found[same] = _Near(item, domains)
+                homes = self._homes(item)
+                live = {s for s in homes if self._instance.job_of(s).move_mode == "live"}
+                near = found[same] = _Near(item, domains, homes, live)
             near.owners.add(item.owner)
         for near in found.values():
             self._take(near, near.owners | near.anchors)
+
+    def _homes(self, near: Affinity) -> Mapping[int, Mask]:
+        """Where pods to be near run that go one by one."""
+        instance = self._instance
+        return {
+            s: mask_of(len(instance.nodes), {spot.node for spot in instance.podsets[s].current})
+            for s in near.anchors
+            if instance.podsets[s].running and instance.podsets[s].job not in instance.together
+        }
 
     def _take(self, each: _Term | SpreadCounts | _Near, podsets: Iterable[int]) -> None:
         each.index = self._taken

@@ -13,7 +13,6 @@ from kantopt.problem.difference import Change, Difference, Kind
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.affinity import keyed
 from kantopt.verify.step import Step, standing_loads
 from kantopt.verify.victims.preemptors import preemptors_of
 
@@ -123,57 +122,27 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     """Split changes into units: evictions, then moves, then binds.
 
     A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together,
-    and so do those of a job that restarts as a whole, and those of which one will be the first.
+    and so do those of a job that restarts as a whole.
     """
     tied = close_jobs(instance)
-    herds = _herds(instance, changes)
     together: dict[tuple[str, int], list[Change]] = {}
     units: list[tuple[Change, ...]] = []
     for change in (*changes.evictions, *changes.moves, *changes.binds):
         job = instance.job_of(change.podset)
-        whole, number = job.index in tied, job.index
+        whole = job.index in tied
         if change.kind == "move":
             whole = whole or job.index in instance.together
-            if change.podset in herds:
-                whole, number = True, -1 - herds[change.podset]
         else:
             whole = whole or (instance.on(Rule.GANG) and job.is_gang) or job.all_victims
         if not whole:
             units.append((change,))
             continue
-        group = together.setdefault((change.kind, number), [])
+        group = together.setdefault((change.kind, job.index), [])
         if not group:
             units.append(())  # its place in the order; filled below
         group.append(change)
     groups = iter(together.values())
     return [Unit(instance, unit or tuple(next(groups))) for unit in units]
-
-
-def _herds(instance: Instance, changes: Difference) -> dict[int, int]:
-    """Return pod sets whose moves are one unit, each with a number of those it moves with.
-
-    Of pods that must be near their like, and of which none stays, one is the first where they go:
-    none may be left when it comes.
-    """
-    herds: dict[int, int] = {}
-    if not instance.on(Rule.AFFINITY):
-        return herds
-    moving = {change.podset for change in changes.moves}
-    left: Counter[tuple[int, Spot | None]] = Counter()
-    for change in (*changes.moves, *changes.evictions):
-        left[change.podset, change.source] += change.pods
-    for near in instance.affinities:
-        if near.founds and near.owner in moving:
-            staying = (
-                spot.node
-                for s in near.anchors
-                for spot, pods in instance.podsets[s].current.items()
-                if pods > left[s, spot]
-            )
-            if not keyed(instance, near, staying):
-                for s in moving.intersection(near.anchors):
-                    herds.setdefault(s, near.anchors[0])
-    return herds
 
 
 def after_evictions(instance: Instance, placement: Placement, units: Sequence[Unit]) -> list[Unit]:

@@ -16,8 +16,9 @@ Arrival = tuple[int, int]
 def check_affinity(step: Step) -> Iterator[Violation]:
     """Pods arrive only where a pod that they ask to be near stays, or has come before them.
 
-    A pod that asks for its own like may be the first of them, if none of them stays. Pods that
-    run on when those have left that they were near are no fault.
+    A pod that asks for its own like may be the first of them, if none of them stays, and one moves
+    at most, or one job that restarts as a whole: they have left before it comes. Pods that run on
+    when those have left that they were near are no fault.
     """
     instance = step.instance
     if step.standing or not any(step.arrivals[near.owner] for near in instance.affinities):
@@ -30,11 +31,31 @@ def check_affinity(step: Step) -> Iterator[Violation]:
         )
 
     def vacant(near: Affinity) -> bool:
-        return not any(keyed(instance, near, staying[s]) for s in near.anchors)
+        return _moving(step, near) <= 1 and not any(
+            keyed(instance, near, staying[s]) for s in near.anchors
+        )
 
     arriving = {(s, x.node) for s, spots in enumerate(step.arrivals) for x in spots}
     for near, n, key in unanchored(instance, arriving, stays, vacant):
         yield Violation(Rule.AFFINITY, instance.subject(near.owner), message(instance, n, key))
+
+
+def _moving(step: Step, near: Affinity) -> int:
+    """Pods to be near that move, a job that restarts as a whole as one.
+
+    One that moves live is there until it has come, and counts as two.
+    """
+    instance, whole, moving = step.instance, set[int](), 0
+    for s in near.anchors:
+        came = sum(step.arrivals[s].values()) if instance.podsets[s].running else 0
+        job = instance.job_of(s)
+        if came and job.move_mode == "live":
+            moving += 2 * came
+        elif came and s in step.restarted:
+            whole.add(job.index)
+        else:
+            moving += came
+    return moving + len(whole)
 
 
 def _staying(step: Step, s: int) -> set[int]:

@@ -53,7 +53,7 @@ class _Anchors:
             label = self._instance.label_domain
             here = {node.index for node in self._instance.nodes if label(node.index, key) == domain}
             shares: dict[int, Share] = {}
-            for q, source, target, pods in self._changes(near):
+            for _, q, source, target, pods in self._changes(near):
                 lost, won = pods * (source in here), pods * (target in here)
                 shares[q] = shares.get(q, Share()).plus(start=lost, done=-won)
             now = sum(
@@ -70,13 +70,13 @@ class _Anchors:
     def nobody(self, near: Affinity, p: int) -> bool:
         """Whether none can be in any of the domains before those of a wave arrive.
 
-        Those that move in the wave are gone by then: where one of them is the first, each waits
+        Those that restart in the wave are gone by then: where one of them is the first, each waits
         until all have left.
         """
         asked = near.anchors, near.keys
         if asked not in self._sums:
             shares: dict[int, Share] = {}
-            for q, source, target, pods in self._changes(near):
+            for _, q, source, target, pods in self._changes(near):
                 went = pods * (source is not None and keyed(self._instance, near, (source,)))
                 came = pods * (target is not None and keyed(self._instance, near, (target,)))
                 shares[q] = shares.get(q, Share()).plus(start=came, done=-went)
@@ -89,18 +89,19 @@ class _Anchors:
             self._sums[asked] = Sum(self._order, shares, now)
         gone = sum(
             pods
-            for q, source, target, pods in self._changes(near)
+            for s, q, source, target, pods in self._changes(near)
             if q == p
             and source is not None
             and target is not None
+            and self._instance.job_of(s).move_mode == "restart"
             and keyed(self._instance, near, (source,))
         )
         return self._sums[asked].most_while(p, gone, 0) <= gone
 
-    def _changes(self, near: Affinity) -> Iterator[tuple[int, int | None, int | None, int]]:
-        """Wave, node left, node come to and number of the pods that change."""
+    def _changes(self, near: Affinity) -> Iterator[tuple[int, int, int | None, int | None, int]]:
+        """Pod set, wave, node left, node come to and number of the pods that change."""
         for s in near.anchors:
             for q, a in self._order.acts.get(s, ()):
                 source = None if a.source is None else a.source.node
                 target = None if a.target is None else a.target.node
-                yield q, source, target, a.pods
+                yield s, q, source, target, a.pods

@@ -54,7 +54,8 @@ class StoppedQueues:
         queue = workload.at("spec").text("queueName")
         local = self._local.get((workload.key[0], queue))
         if self._cluster and queue and local is None and not admitted:
-            return "by a LocalQueue that is not in the input"
+            add = "" if self._local else " (add localqueues to kubectl get)"
+            return f"by a LocalQueue that is not in the input{add}"
         name = "" if local is None else local.at("spec").text("clusterQueue")
         for view in (local, self._cluster.get(name)):
             if view is not None and (_drains(view) if admitted else _takes_nobody(view)):

@@ -112,7 +112,8 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
         for node in nodes:
             stock.offers.setdefault(node, Counter())[_name_of(volume)] = 0
     own_room = {v: nodes for v, nodes in left.items() if v in users.keys() - kept.keys()}
-    _set_apart(own_room, stock, room, {key: own - kept.keys() for key, own in found.items()})
+    asked = {key: own - kept.keys() for key, own in found.items()}
+    _set_apart(own_room, stock, room, asked, users)
     for volume in sorted(shared):
         text = "volumes that count once for each of their pods against attach limits"
         if volume in kept and volume not in tied:
@@ -127,18 +128,32 @@ def _set_apart(
     stock: Stock,
     room: Mapping[tuple[str, str], int],
     found: Mapping[Key, set[_Volume]],
+    users_of: Mapping[_Volume, Counter[str]],
 ) -> None:
     """Leave volumes their room on nodes to which they are still attached, if they are asked for.
 
-    There volumes of a driver count as a resource of that node, for which all others ask.
+    There volumes of a driver count as a resource of that node, for which all others ask; but where
+    there is room for all of those who ask for them besides, they just take their room.
     """
     there: dict[tuple[str, str], set[_Volume]] = {}
     for volume, nodes in left.items():
         for node in nodes:
             there.setdefault((volume[0], node), set()).add(volume)
+    used: Counter[tuple[str, str]] = Counter()
+    for (driver, _), of in users_of.items():
+        used.update({(driver, node): pods for node, pods in of.items()})
+    more: Counter[_Volume] = Counter()  # volumes of the same driver that its pods ask for
+    for own in found.values():
+        for volume in own & left.keys():
+            more[volume] += sum(v[0] == volume[0] for v in own)
     for (driver, node), volumes in sorted(there.items()):
         every = resource_of(driver)
         if every not in stock.everywhere:
+            continue
+        least = room[driver, node] - len(volumes)
+        brought = sum(more[volume] for volume in volumes)
+        if least >= used[driver, node] + brought:
+            stock.offers[node][every] = min(stock.everywhere[every], least)
             continue
         others = {key: sum(v[0] == driver for v in own - volumes) for key, own in found.items()}
         total, name = sum(others.values()), f"{every}#{node}"
@@ -147,7 +162,7 @@ def _set_apart(
                 stock.asks[key][name] = count
         stock.everywhere[name] = total
         stock.offers[node][every] = stock.everywhere[every]
-        stock.offers[node][name] = min(total, room[driver, node] - len(volumes))
+        stock.offers[node][name] = min(total, least)
 
 
 def _keep_room(

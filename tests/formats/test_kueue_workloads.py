@@ -377,3 +377,9 @@ def test_pods_that_a_job_is_yet_to_make_hold_the_quota_that_it_was_given(
     assert running.quota_reserved is bool(lacking or "Pending" in phases)
     told = any("pods that are not there, or not again yet" in note for note in found.notes)
     assert told is bool(lacking)
+
+
+def test_a_job_of_several_pod_sets_that_counts_though_it_is_held_back_is_noted_once() -> None:
+    sets = [{**podset(), "name": name} for name in ("main", "other")]
+    found = read(*queues(), workload("w", "Job/train", active=False, podSets=sets), gated=True)
+    assert noted(found, "count though they are held").endswith(": 1 (default/w)")

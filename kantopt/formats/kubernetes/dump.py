@@ -248,13 +248,16 @@ class _Import:
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
         members += followers(self._objects, members, namespaces, self._notes)
         found = [member.pod for member in members]
+        held: set[tuple[str, str]] = set()
         for member in unstarted(self._objects, found, namespaces, self._notes):
             if member.held_back and not self._gated:
                 self._hold_back(member, member.held_back)
                 continue
             if member.held_back:
                 job = f"{member.pod.namespace}/{_job_name(member)}"
-                self._notes.add(f"jobs count though they are held {member.held_back}", job)
+                if (job, member.held_back) not in held:  # its pod sets are members each
+                    held.add((job, member.held_back))
+                    self._notes.add(f"jobs count though they are held {member.held_back}", job)
             members.append(member)
         return members
 

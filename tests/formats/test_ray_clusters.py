@@ -70,3 +70,9 @@ def test_a_head_whose_state_is_kept_elsewhere_may_be_evicted_alone() -> None:
 def test_workers_that_wait_start_with_their_head() -> None:
     (found,) = read(node("a"), *cluster(on="")).snapshot.jobs
     assert least(found) == {1: 1, 2: 0}
+
+
+def test_workers_that_run_without_their_head_still_go_one_by_one() -> None:
+    workers = [ray("worker", f"r-w{i}") for i in range(2)]
+    (found,) = read(node("a"), ray("head", "r-head", on=""), *workers).snapshot.jobs
+    assert least(found) == {1: 0, 2: 0}

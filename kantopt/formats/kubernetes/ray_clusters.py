@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.disruption import owner_of
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.view import View
 
+_TYPE = "ray.io/node-type"
 _TOLERANT = "ray.io/ft-enabled"
 
 
@@ -25,11 +27,19 @@ class RayClusters:
 
     def __init__(self, objects: Objects) -> None:
         self._clusters = objects.by_name("ray.io", "RayCluster")
+        self._at_work = {
+            owner.text("uid")
+            for pod in objects.pods()
+            if _is_worker_at_work(pod) and (owner := owner_of(pod.at("metadata"))) is not None
+        }
+        """Uids of the owners of workers that run."""
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that knows whether a cluster ends with it."""
         if not is_head(pod) or pod.terminating or _is_true(pod.annotations):
             return pod
+        if not pod.node and pod.owner_uid in self._at_work:
+            return pod  # its workers run without it, and lose nothing with each other
         name = pod.labels.get("ray.io/cluster", "") or pod.owner_name
         cluster = self._clusters.get((pod.namespace, name))
         return replace(pod, leads=cluster is None or not _bears_loss(cluster))
@@ -37,7 +47,13 @@ class RayClusters:
 
 def is_head(pod: Pod) -> bool:
     """Whether a pod is the head of a Ray cluster."""
-    return pod.labels.get("ray.io/node-type") == "head"
+    return pod.labels.get(_TYPE) == "head"
+
+
+def _is_worker_at_work(pod: View) -> bool:
+    metadata = pod.at("metadata")
+    bound = bool(pod.at("spec").text("nodeName")) and "deletionTimestamp" not in metadata
+    return bound and metadata.words("labels").get(_TYPE) == "worker"
 
 
 def _bears_loss(cluster: View) -> bool:

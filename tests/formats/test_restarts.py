@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.kubernetes.pods import Pod, read_pod
+from kantopt.formats.kubernetes.restarts import Restarts
+from kantopt.formats.kubernetes.stateful_sets import StatefulSets
+from kantopt.formats.notes import Notes
 from tests.formats.cluster_objects import node, noted, pod, read, thing
 
 IGNORED = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
@@ -106,3 +113,22 @@ def test_both_can_be_lifted() -> None:
     assert job.max_moves is None
     (job,) = read(node("a"), *pods("StatefulSet", 2), disturb=lifted).snapshot.jobs
     assert job.max_moves_at_once is None
+
+
+def test_pods_of_many_owners_are_looked_through_as_often_as_those_of_one() -> None:
+    class Counted(list[Pod]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[Pod]:
+            self.looks += 1
+            return super().__iter__()
+
+    def looks(owners: int) -> int:
+        made = [pod(f"p{i}", on="a", owner=f"Job/o{i % owners}") for i in range(40)]
+        objects = Objects(made, "dump.json")
+        found = [read_pod(each, Namespaces((), {}), Notes()) for each in objects.pods()]
+        pods = Counted(found)
+        Restarts(objects, StatefulSets(objects), ()).of(pods)
+        return pods.looks
+
+    assert looks(40) == looks(1)

@@ -61,9 +61,16 @@ def _why(owner: View, pods: int) -> str:
         wanted = spec.integer("replicas", 0)
         fewer = wanted is not None and wanted < pods
         return f"wants {wanted} of {pods}" if fewer else ""
-    for condition in owner.at("status").list("conditions"):
-        if condition.text("status") == "True" and condition.text("type") in _DONE:
-            return f"is {condition.text('type')}"
+    if end := job_ends(owner):
+        return f"is {end}"
     if spec.flag("suspend"):
         return "is suspended"
+    return ""
+
+
+def job_ends(job: View) -> str:
+    """Return the condition by which a Job makes no more pods; empty if it has none."""
+    for condition in job.at("status").list("conditions"):
+        if condition.text("status") == "True" and condition.text("type") in _DONE:
+            return condition.text("type")
     return ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from kantopt.formats.kubernetes.disruption import owner_of
+from kantopt.formats.kubernetes.ending_owners import job_ends
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.restarts import action_on_disruption, failures_left
@@ -13,17 +15,35 @@ from kantopt.formats.view import Key, View
 
 _PREFIX = "jobset.sigs.k8s.io"
 _OF_TRAINER = "trainer.kubeflow.org/trainjob-ancestor-step"
-_FAIL, _IGNORING, _RECREATE = "FailJobSet", "RestartJobSetAndIgnoreMaxRestarts", "RecreateJob"
-_DONE = ("Complete", "Failed")
+_FAIL = "FailJobSet"
+_RECREATE = "RecreateJob"
+"""The one action on a single Job in builds from before its release, without a bound."""
+_ALONE = ("RestartJob", "RestartJobAndIgnoreMaxRestarts", _RECREATE)
+"""Actions that make a Job anew and leave the others of its JobSet alone."""
+_IGNORING = ("RestartJobSetAndIgnoreMaxRestarts", "RestartJobAndIgnoreMaxRestarts", _RECREATE)
+"""Actions that ``maxRestarts`` does not bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What a JobSet does where it loses a pod whose Job bears no loss."""
+
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """How often it makes a Job anew by itself, by uid: of those of which it does so."""
+    restarts: int | None = None
+    """How often all others, which go together; 0: they end. ``None``: all of those bear losses."""
+
+
+_BEARS_ALL = _Fate()
 
 
 class JobSets:
     """Tells which pods of a JobSet go together.
 
     A Job that bears the loss of a pod makes it anew by itself. One that does not fails, and the
-    JobSet deletes all of its Jobs: for good, or to make them anew, as its ``failurePolicy`` says.
-    Pods of a TrainJob are ranks of one run, and those of a JobSet that restarts in place start
-    again with any of them: they go together, whatever their Jobs bear.
+    JobSet deletes it or all of its Jobs: for good, or to make them anew, as its ``failurePolicy``
+    says. Pods of a TrainJob are ranks of one run, and those of a JobSet that restarts in place
+    start again with any of them: they go together, whatever their Jobs bear.
 
     Parameters
     ----------
@@ -36,49 +56,57 @@ class JobSets:
     """
 
     def __init__(self, objects: Objects, notes: Notes, *, by_ones: bool = False) -> None:
-        self._notes = notes
         self._by_ones = by_ones
         self._sets = objects.by_name("jobset.x-k8s.io", "JobSet")
         self._of: dict[str, str] = {}
         """Name of the JobSet of each Job, by its uid."""
-        self._failing: dict[Key, dict[str, tuple[str, str]]] = {}
+        failing: dict[Key, dict[str, tuple[str, str]]] = {}
         """Of each JobSet the Jobs that bear no loss, by uid: their role, and why they fail."""
+        at_work = _owners_at_work(objects)  # nobody evicts pods of the others
         for job in objects.of("batch", "Job"):
             metadata = job.at("metadata")
             uid, name = metadata.text("uid"), _set_of(metadata)
             if uid:
                 self._of[uid] = name
-            if name and not _done(job) and failures_left(job) == 0:
+            if name and uid in at_work and not job_ends(job) and failures_left(job) == 0:
                 role = metadata.words("labels").get(f"{_PREFIX}/replicatedjob-name", "")
-                failing = self._failing.setdefault((metadata.text("namespace"), name), {})
-                failing[uid] = role, _reason(job)
+                key = metadata.text("namespace"), name
+                failing.setdefault(key, {})[uid] = role, _reason(job)
+        self._fates: dict[Key, _Fate] = {}
+        for key, jobs in failing.items():
+            job_set = self._sets.get(key)
+            if job_set is None:
+                text = "JobSets that are not in the input end as a whole where a Job of them fails"
+                notes.add(f"{text}: add jobsets to kubectl get", "/".join(key))
+            self._fates[key] = _Fate(restarts=0) if job_set is None else _fate(job_set, jobs)
 
     def into(self, pod: Pod) -> Pod | None:
         """Return a pod that knows its unit; ``None`` if it is of no JobSet, or goes alone."""
         name = pod.labels.get(f"{_PREFIX}/jobset-name", "") or self._of.get(pod.owner_uid, "")
-        key = pod.namespace, name
-        failing = self._failing.get(key, {})
-        job_set = self._sets.get(key)
         if not name:
             return None
-        if not failing:
-            one_run = _OF_TRAINER in pod.labels or (job_set is not None and _is_one_run(job_set))
-            return replace(pod, unit=name) if one_run and not self._by_ones else None
-        if job_set is None:
-            if pod.node:
-                text = "JobSets that are not in the input end as a whole where a Job of them fails"
-                self._notes.add(text, f"{pod.namespace}/{name}")
-            return _ending(pod, name)
-        actions = {uid: _action(job_set, *why) for uid, why in failing.items()}
-        if set(actions.values()) == {_RECREATE}:  # each of those Jobs is made anew by itself
-            recreated = pod.owner_uid in actions
-            return replace(pod, unit=pod.owner_name, unit_restarts=1) if recreated else None
-        restarts = min(_restarts(job_set, action) for action in actions.values())
-        return replace(pod, unit=name, unit_restarts=restarts) if restarts else _ending(pod, name)
+        key = pod.namespace, name
+        fate, job_set = self._fates.get(key, _BEARS_ALL), self._sets.get(key)
+        one_run = not self._by_ones and (
+            _OF_TRAINER in pod.labels or (job_set is not None and _is_one_run(job_set))
+        )
+        if pod.owner_uid in fate.alone and not one_run:
+            return replace(pod, unit=pod.owner_name, unit_restarts=fate.alone[pod.owner_uid])
+        if not pod.node:
+            return None  # none ends with it, and each Job may start when its own pods have room
+        if fate.restarts is None:
+            return replace(pod, unit=name) if one_run else None
+        if not fate.restarts:
+            return replace(pod, unit=name, ends_others=True, ends_job=True)
+        # Jobs that the JobSet makes anew by themselves are made anew with these as well.
+        ends_others = bool(fate.alone)
+        return replace(pod, unit=name, unit_restarts=fate.restarts, ends_others=ends_others)
 
 
-def _ending(pod: Pod, name: str) -> Pod:
-    return replace(pod, unit=name, ends_others=True, ends_job=True)
+def _owners_at_work(objects: Objects) -> set[str]:
+    """Uids of what owns pods that have a node."""
+    bound = (pod.at("metadata") for pod in objects.pods() if pod.at("spec").text("nodeName"))
+    return {owner.text("uid") for owner in map(owner_of, bound) if owner is not None}
 
 
 def _owners(metadata: View, kind: str) -> Iterator[str]:
@@ -98,12 +126,21 @@ def _is_one_run(job_set: View) -> bool:
     return in_place or next(_owners(job_set.at("metadata"), "TrainJob"), None) is not None
 
 
-def _done(job: View) -> bool:
-    """Whether a Job has ended, and has no pods to lose."""
-    return any(
-        condition.text("status") == "True" and condition.text("type") in _DONE
-        for condition in job.at("status").list("conditions")
-    )
+def _fate(job_set: View, failing: Mapping[str, tuple[str, str]]) -> _Fate:
+    """Say what a JobSet does about those of its Jobs that bear no loss, by their uids."""
+    left = _restarts_left(job_set)
+    alone: dict[str, int] = {}
+    others: list[int] = []
+    for uid, why in failing.items():
+        action = _action(job_set, *why)
+        restarts = 0 if action == _FAIL else left
+        if action in _IGNORING:
+            restarts = max(1, left)
+        if restarts and action in _ALONE:
+            alone[uid] = restarts
+        else:
+            others.append(restarts)
+    return _Fate(alone, min(others, default=None))
 
 
 def _reason(job: View) -> str:
@@ -118,17 +155,25 @@ def _action(job_set: View, role: str, reason: str) -> str:
     if "failurePolicy" not in spec:
         return _FAIL
     for rule in spec.at("failurePolicy").list("rules"):
+        if rule.raw.get("onJobFailureMessagePatterns"):
+            continue  # what a Job will say of its failure nobody knows
         reasons, roles = rule.strings("onJobFailureReasons"), rule.strings("targetReplicatedJobs")
         if (not reasons or reason in reasons) and (not roles or role in roles):
             return rule.text("action")
     return "RestartJobSet"
 
 
-def _restarts(job_set: View, action: str) -> int:
-    """Count how often a JobSet makes all of its Jobs anew before it fails; at least 1 unless so."""
-    most = job_set.at("spec", "failurePolicy").integer("maxRestarts", 0) or 0
-    status = job_set.at("status")
-    counted = status.integer("restartsCountTowardsMax", 0)
-    done = (status.integer("restarts", 0) or 0) if counted is None else counted
-    left = 0 if action == _FAIL else max(0, most - done)
-    return max(1, left) if action in (_IGNORING, _RECREATE) else left
+def _restarts_left(job_set: View) -> int:
+    """Count how often a JobSet may yet make one or all of its Jobs anew before it fails."""
+    policy, status = job_set.at("spec", "failurePolicy"), job_set.at("status")
+    done = status.integer("restartsCountTowardsMax", 0)
+    if done is None:
+        # It is left out where it is 0, which it stays for long only if not all restarts count;
+        # old controllers count all of them.
+        ignoring = any(rule.text("action") in _IGNORING for rule in policy.list("rules"))
+        done = 0 if ignoring else status.integer("restarts", 0) or 0
+    for role in status.list("replicatedJobsStatus"):
+        counts = role.raw.get("jobRestartsCountTowardsMax")
+        if isinstance(counts, list):
+            done += sum(count for count in counts if isinstance(count, int))
+    return max(0, (policy.integer("maxRestarts", 0) or 0) - done)

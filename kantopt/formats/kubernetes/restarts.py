@@ -75,8 +75,11 @@ class Restarts:
         there = [pod for pod in pods if pod.node]
         if tries := min((pod.unit_restarts for pod in there), default=0):
             return bounded(tries * len(there))  # their Jobs fail and are made anew with them
+        by_owner: dict[str, list[Pod]] = {}
+        for pod in pods:
+            by_owner.setdefault(pod.owner_uid, []).append(pod)
         left = [
-            failures_left(self._jobs.get(uid), [pod for pod in pods if pod.owner_uid == uid])
+            failures_left(self._jobs.get(uid), by_owner[uid])
             for kind, uid in owners
             if kind == "Job"
         ]

@@ -114,9 +114,15 @@ def test_workers_made_anew_alone_are_not_tied_to_a_leader_that_restarts_all_and_
     leader = child("js-l-0", role="leader", backoffLimit=0)
     assert units(made, *leader, *two(backoffLimit=0)) == {
         "js": ("all", False, 3),
-        "js-w-0": ("all", True, 3),
-        "js-w-1": ("all", True, 3),
+        "js-w-0": ("all", True, 2),
+        "js-w-1": ("all", True, 1),
     }
+
+
+def test_jobs_made_anew_alone_share_the_restarts_that_are_left() -> None:
+    policy = {"maxRestarts": 1, "rules": [{"action": "RestartJob"}]}
+    found = units(job_set(failurePolicy=policy), *two(backoffLimit=0))
+    assert found == {"js-w-0": ("all", True, 1), "js-w-1": ("all", True, 0)}
 
 
 def test_restarts_that_count_and_are_not_told_are_none_where_some_do_not_count() -> None:
@@ -170,6 +176,15 @@ def test_jobs_of_a_job_set_that_wait_start_each_by_itself() -> None:
     plan = kantopt.plan(imported.snapshot, imported.pending, time_limit=20)
     assert {item.node for item in plan.assignments} == {"c", "d"}
     assert len({item.job for item in plan.assignments}) == 1
+
+
+def test_jobs_of_a_job_set_that_wait_are_asked_for_by_its_name() -> None:
+    jobs = [*child("js-w-0", backoffLimit=0), *child("js-w-1"), *child("js-w-2")]
+    for each in jobs[3::2]:
+        each["spec"]["nodeName"] = ""
+    made = job_set(failurePolicy={"maxRestarts": 3})
+    imported = read(node("a"), made, *jobs, pending=("default/js",))
+    assert {job.name for job in imported.pending.jobs} == {"js-w-1", "js-w-2"}
 
 
 def test_what_a_job_set_does_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ class _Fate:
     """What a JobSet does where it loses a pod whose Job bears no loss."""
 
     alone: Mapping[str, int] = field(default_factory=dict)
-    """How often it makes a Job anew by itself, by uid: of those of which it does so."""
+    """Of Jobs that it makes anew by themselves how often each may be, by uid; 0: none is left."""
     restarts: int | None = None
     """How often all others, which go together; 0: they end. ``None``: all of those bear losses."""
 
@@ -129,18 +129,17 @@ def _is_one_run(job_set: View) -> bool:
 def _fate(job_set: View, failing: Mapping[str, tuple[str, str]]) -> _Fate:
     """Say what a JobSet does about those of its Jobs that bear no loss, by their uids."""
     left = _restarts_left(job_set)
-    alone: dict[str, int] = {}
-    others: list[int] = []
-    for uid, why in failing.items():
-        action = _action(job_set, *why)
-        restarts = 0 if action == _FAIL else left
-        if action in _IGNORING:
-            restarts = max(1, left)
-        if restarts and action in _ALONE:
-            alone[uid] = restarts
-        else:
-            others.append(restarts)
-    return _Fate(alone, min(others, default=None))
+    actions = {uid: _action(job_set, *why) for uid, why in failing.items()}
+    times = dict.fromkeys(actions, left)
+    times |= {uid: max(1, left) for uid, action in actions.items() if action in _IGNORING}
+    times |= {uid: 0 for uid, action in actions.items() if action == _FAIL}
+    alone = {uid: times[uid] for uid, action in actions.items() if action in _ALONE and times[uid]}
+    others = min((times[uid] for uid in actions if uid not in alone), default=None)
+    # What is left is for all of them: one more, of whichever Job, ends the JobSet.
+    sharing = [uid for uid in alone if actions[uid] not in _IGNORING]
+    for i, uid in enumerate(sharing):
+        alone[uid] = left // len(sharing) + (i < left % len(sharing))
+    return _Fate(alone, others)
 
 
 def _reason(job: View) -> str:
@@ -168,8 +167,8 @@ def _restarts_left(job_set: View) -> int:
     policy, status = job_set.at("spec", "failurePolicy"), job_set.at("status")
     done = status.integer("restartsCountTowardsMax", 0)
     if done is None:
-        # It is left out where it is 0, which it stays for long only if not all restarts count;
-        # old controllers count all of them.
+        # A 0 is left out, which it is after restarts only if some do not count: else it is missing
+        # because the controller is an old one, which counts all of them.
         ignoring = any(rule.text("action") in _IGNORING for rule in policy.list("rules"))
         done = 0 if ignoring else status.integer("restarts", 0) or 0
     for role in status.list("replicatedJobsStatus"):

@@ -8,7 +8,7 @@ from typing import Any
 from kantopt.planning.question import Question, question_of
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.raw import RawDocument
-from tests.drafts import GPU
+from tests.drafts import GPU, Document
 
 
 def leftover_question(seed: int) -> Question:
@@ -31,7 +31,14 @@ def leftover_question(seed: int) -> Question:
         count = rng.choice((1, 1, 2))
         least = rng.choice((0, count))
         pending.append(_job(f"small{i}", priority, count, rng.randint(1, 3), least=least, **more))
-    levels = [{"name": name, "nodeLabel": f"topology/{name}"} for name in ("block", "rack")]
+    return written(f"seed {seed}", nodes, running, pending)
+
+
+def written(
+    name: str, nodes: list[Document], running: list[Document], pending: list[Document]
+) -> Question:
+    """Return the question of a cluster with blocks and racks that jobs run on and wait for."""
+    levels = [{"name": level, "nodeLabel": f"topology/{level}"} for level in ("block", "rack")]
     cluster = {
         "kind": "ClusterSnapshot",
         "topology": {"levels": levels},
@@ -41,7 +48,7 @@ def leftover_question(seed: int) -> Question:
     documents = (cluster, {"kind": "JobList", "jobs": pending})
     return question_of(
         [
-            RawDocument(f"seed {seed}", i, {"apiVersion": API_VERSION, **data})
+            RawDocument(name, i, {"apiVersion": API_VERSION, **data})
             for i, data in enumerate(documents)
         ]
     )

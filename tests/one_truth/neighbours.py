@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kantopt.planning.question import Question, question_of
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.raw import RawDocument
+from kantopt.planning.question import Question
 from tests.drafts import GPU, HOST, Document
+from tests.one_truth.leftover import written
 
 RACK = "topology/rack"
 
@@ -26,20 +25,7 @@ def neighbours_question(seed: int) -> Question:
             left -= 1
             running.append(_job(rng, f"r{len(running)}", 1, f"n{n}"))
     pending = [_job(rng, f"p{i}", rng.randint(1, 2)) for i in range(rng.randint(1, 2))]
-    levels = [{"name": name, "nodeLabel": f"topology/{name}"} for name in ("block", "rack")]
-    cluster = {
-        "kind": "ClusterSnapshot",
-        "topology": {"levels": levels},
-        "nodes": nodes,
-        "jobs": running,
-    }
-    documents = (cluster, {"kind": "JobList", "jobs": pending})
-    return question_of(
-        [
-            RawDocument(f"seed {seed}", i, {"apiVersion": API_VERSION, **data})
-            for i, data in enumerate(documents)
-        ]
-    )
+    return written(f"seed {seed}", nodes, running, pending)
 
 
 def _job(rng: random.Random, name: str, count: int, *on: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
+from kantopt.schema.rule_kinds import About, rules_about
 from kantopt.verify.metrics import measure, measure_step
 from kantopt.verify.rules import CHECKS
 from kantopt.verify.step import Loads, Step
@@ -25,10 +26,7 @@ Value = tuple[int, ...]
 Best = tuple[Value, Placement] | tuple[None, None]
 
 ONE_JOB_RULES = (
-    Rule.ELIGIBILITY,
-    Rule.GANG,
-    Rule.TOPOLOGY,
-    Rule.SLICES,
+    *rules_about(About.NODES, About.GANG, About.DOMAINS),
     Rule.PINNED,
     Rule.GANG_VICTIMS,
 )

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from kantopt.schema.model import Metric, Rule
+from kantopt.schema.rule_kinds import STATE_RULES
 from kantopt.search.explain.puzzle import DISPENSABLE
 from kantopt.verify.replay import ON_THE_WAY
-from kantopt.verify.rules import STATE_RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kantopt"

@@ -21,24 +21,12 @@ from kantopt.cp.solver import solver_of
 from kantopt.cp.variables import Subject, Variables, weighted
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.schema.rule_kinds import About, rules_about
 
 Group = tuple[Rule, Subject]
 """A rule and what it is about."""
 
-_LIFTED = frozenset(
-    (
-        Rule.CAPACITY,
-        Rule.DEVICES,
-        Rule.ELIGIBILITY,
-        Rule.GANG,
-        Rule.PRIORITY,
-        Rule.PINNED,
-        Rule.DISRUPTION,
-        Rule.GANG_VICTIMS,
-        Rule.LIMITS,
-        Rule.REQUIRED,
-    )
-)
+_LIFTED = frozenset(rules_about(About.ROOM, About.NODES, About.GANG, About.CHANGES, About.ARRIVAL))
 """Rules that shape the variables: a model in which they can be off must not presume them."""
 
 

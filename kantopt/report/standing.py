@@ -12,18 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from kantopt.report.blocks import Block, Listing, Table
 from kantopt.schema.answers.plan import Standing
 from kantopt.schema.hints import listed
-from kantopt.schema.model import Rule
+from kantopt.schema.rule_kinds import About, rules_about
 
-OF_ARRIVALS = frozenset(
-    {
-        Rule.ELIGIBILITY,
-        Rule.TOPOLOGY,
-        Rule.SLICES,
-        Rule.ANTI_AFFINITY,
-        Rule.SPREAD,
-        Rule.AFFINITY,
-    }
-)
+_OF_PLACING = rules_about(About.NODES, About.DOMAINS, About.NEIGHBOURS)
 """Rules that say where a pod may be placed, and nothing of one that runs."""
 
 NOT_TODAY = "WOULD NOT BE PLACED SO TODAY, which is no fault of what runs"
@@ -42,7 +33,7 @@ def told_apart(items: Iterable[Standing]) -> tuple[list[Standing], list[Standing
     """Return what is wrong, and what is against rules of arrivals only."""
     found: tuple[list[Standing], list[Standing]] = ([], [])
     for item in items:
-        found[item.rule in OF_ARRIVALS].append(item)
+        found[item.rule in _OF_PLACING].append(item)
     return found
 
 

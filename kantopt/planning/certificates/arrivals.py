@@ -17,13 +17,14 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import Job, PodAffinityTerm, PodSet, TopologySpreadConstraint
 from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.rule_kinds import STATE_RULES, About, rules_about
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.verify.rules import CHECKS, check
 from kantopt.verify.rules.spread import check_spread
 from kantopt.verify.step import Step, Violation
 
-WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
+WHOEVER_CAME_LAST = rules_about(About.ROOM, About.QUOTA)
 """Rules that ask whether all have room: pods that no scheduler chose a node for count as well."""
 
 

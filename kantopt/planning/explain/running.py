@@ -20,6 +20,7 @@ from kantopt.schema.features import Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.rule_kinds import About, rules_about
 from kantopt.search.explain.decide import decide_still
 from kantopt.search.explain.places import Places, Survey
 from kantopt.verify.metrics import measure
@@ -239,13 +240,7 @@ def runs_message(
     return f"RUNS: {pods}; no other nodes have room for {whom}."
 
 
-_OF_OTHER_PLACES = (
-    Rule.CAPACITY,
-    Rule.DEVICES,
-    Rule.ELIGIBILITY,
-    Rule.TOPOLOGY,
-    Rule.SLICES,
-)
+_OF_OTHER_PLACES = rules_about(About.ROOM, About.NODES, About.DOMAINS)
 """Rules that other places of a job that runs are asked by."""
 _HOLDING = (Rule.PINNED.value, Rule.DISRUPTION.value, Rule.LIMITS.value)
 """Rules that keep pods from moving at all; others say only how."""

@@ -11,6 +11,7 @@ from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.schema.rule_kinds import About, rules_about
 from kantopt.verify.replay import replay
 from kantopt.verify.step import Violation
 
@@ -21,7 +22,7 @@ Outline = tuple[int, tuple[int, ...], tuple[str, ...]]
 
 SHORT = 40
 """Plans up to so many steps are cut again without single steps, to see whether more others stay."""
-_TOGETHER = (Rule.GANG, Rule.TOPOLOGY, Rule.SLICES, Rule.GANG_VICTIMS)
+_TOGETHER = (*rules_about(About.GANG, About.DOMAINS), Rule.GANG_VICTIMS)
 """Rules on a job as a whole: what one wave leaves wrong, a later one may put right."""
 _JOB = re.compile(r"\bjob (\S+?):?(?= |$)")
 

@@ -12,10 +12,11 @@ from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
+from kantopt.schema.rule_kinds import STATE_RULES
 from kantopt.search.construct import construct
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
-from kantopt.verify.rules import STATE_RULES, check
+from kantopt.verify.rules import check
 
 DISPENSABLE = (
     Rule.GANG_VICTIMS,

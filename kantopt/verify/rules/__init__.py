@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
+from kantopt.schema.rule_kinds import STATE_RULES
 from kantopt.verify.rules.affinity import check_affinity
 from kantopt.verify.rules.anti_affinity import check_anti_affinity
 from kantopt.verify.rules.capacity import check_capacity
@@ -43,20 +44,6 @@ CHECKS: dict[Rule, Callable[[Step], Iterator[Violation]]] = {
     Rule.REQUIRED: check_required,
     Rule.AFFINITY: check_affinity,
 }
-
-STATE_RULES = (
-    Rule.CAPACITY,
-    Rule.DEVICES,
-    Rule.ELIGIBILITY,
-    Rule.GANG,
-    Rule.TOPOLOGY,
-    Rule.SLICES,
-    Rule.QUOTA,
-    Rule.ANTI_AFFINITY,
-    Rule.SPREAD,
-    Rule.AFFINITY,
-)
-"""Rules that hold after every wave of a plan; the others judge the plan as a whole."""
 
 
 def check(

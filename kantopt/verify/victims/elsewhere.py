@@ -11,7 +11,8 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
-from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.schema.rule_kinds import STATE_RULES, About, rules_about
+from kantopt.verify.rules import CHECKS, check
 from kantopt.verify.rules.priority import ROOM_RULES, Pods, victim_units
 from kantopt.verify.step import Loads, Step
 
@@ -23,7 +24,7 @@ MOST_STEPS = 3
 """Spots that are tried for pods in a region, at most, as a multiple of their number."""
 MOST_PODS = 300
 """Pods for which other places are looked for, at most."""
-_OF_PLACES = (Rule.TOPOLOGY, Rule.SLICES, Rule.ANTI_AFFINITY, Rule.SPREAD, Rule.AFFINITY)
+_OF_PLACES = rules_about(About.DOMAINS, About.NEIGHBOURS)
 """Rules that pods which stay where they are may break because others go elsewhere."""
 
 

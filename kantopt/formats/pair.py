@@ -44,6 +44,9 @@ class Pair:
 class TwoDumps(Protocol):
     """Two dumps, compared: Kubernetes' or Slurm's."""
 
+    def earlier(self) -> str:
+        """Say what shows that the later dump is the earlier one; nothing if it is not."""
+
     @property
     def taints_alone(self) -> bool:
         """Whether a node that is not ready takes jobs until a taint says so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.schema.eligibility import LEAVING
+from kantopt.schema.eligibility import PASSING
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.snapshot import Node
 
@@ -28,7 +28,7 @@ def fresh_nodes(nodes: Sequence[Node], like: Node, count: int) -> list[Node]:
             "labels": labels,
             "unschedulable": False,
             "ready": True,
-            "taints": tuple(taint for taint in like.taints if taint.key not in LEAVING),
+            "taints": tuple(taint for taint in like.taints if taint.key not in PASSING),
         }
         added.append(like.model_copy(update=fresh))
     return added

@@ -104,12 +104,20 @@ LEAVING = frozenset(
         "node.cloudprovider.kubernetes.io/shutdown",
         "node.cloudprovider.kubernetes.io/uninitialized",
         "ToBeDeletedByClusterAutoscaler",
+        "aws-node-termination-handler/asg-lifecycle-termination",
+        "aws-node-termination-handler/rebalance-recommendation",
+        "aws-node-termination-handler/scheduled-maintenance",
+        "aws-node-termination-handler/spot-itn",
+        "cloud.google.com/impending-node-termination",
         "karpenter.sh/disrupted",
         "karpenter.sh/disruption",
         "karpenter.sh/unregistered",
     }
 )
 """Taints of nodes that nobody is to use now: they are on their way out, or not fit for pods yet."""
+PASSING = LEAVING | {"node.kubernetes.io/memory-pressure"}
+"""Taints that tell of a node's state, and no part of what it is; pods with requests tolerate
+pressure on memory, so that such a node is still of use to them."""
 CORDON = Taint(key=CORDONED, effect="NoSchedule")
 """What Kubernetes gives a node that is cordoned."""
 _UNREADY = Taint(key=NOT_READY[0], effect="NoSchedule")

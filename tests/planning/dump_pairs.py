@@ -123,3 +123,4 @@ class DumpPair:
     """Where a better plan first differs."""
     apart: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from tests.planning.dump_company import COMPANY
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair, ended, n, p
+from tests.planning.dump_passing import PASSING
 from tests.planning.dump_statefulsets import STATEFULSETS
 from tests.planning.dump_twists import TWISTS
 from tests.planning.simulated import dumps, planted
@@ -55,7 +56,7 @@ def certified(case: DumpPair) -> Certificate:
 
 @pytest.mark.parametrize(
     "case",
-    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY],
+    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY, *PASSING],
     ids=lambda case: case.name,
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
@@ -69,7 +70,7 @@ def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     faults = tuple(finding.rule for finding in certificate.findings)
     assert (certificate.verdict, faults) == (case.verdict, case.faults), certificate.findings
     assert tuple(item.subject for item in certificate.apart) == case.apart
-    assert history.waiting == case.waiting
+    assert (history.waiting, history.freed) == (case.waiting, case.freed)
     better = certificate.counter_example
     assert ("" if better is None else better.tier) == case.tier
 

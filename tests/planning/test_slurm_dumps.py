@@ -266,3 +266,9 @@ def test_a_certificate_about_slurm_names_what_a_dump_of_slurm_does_not_show() ->
     (said,) = (text for text in certificate.assumed.left_out if "no dump shows" in text)
     assert "limits of accounts" in said
     assert "plugins, extenders" not in said
+
+
+def test_dumps_of_slurm_given_the_wrong_way_round_are_refused() -> None:
+    first, later = raws_of(waits("1"), 100), raws_of(runs("1", "n1"), 200)
+    with pytest.raises(BadDataError, match="an earlier dump"):
+        became_of(question_of(later), later, first, Import(), load_model("mixed"))

@@ -41,6 +41,10 @@ class SlurmDumps:
         )
         self._before, self._now = attempts_of(before), attempts_of(after)
         self._moments = before.moment(), after.moment()
+        self._configured = [
+            next((record.time("Moment") for record in of.of("Config")), None)
+            for of in (before, after)
+        ]
         kinds = dict.fromkeys((*before.kinds, *after.kinds))
         chosen = {kind: after if kind in after.kinds else before for kind in kinds}
         self._rest = [r for kind in kinds if kind != "JobId" for r in chosen[kind].of(kind)]
@@ -65,6 +69,13 @@ class SlurmDumps:
         self._by: dict[tuple[str, str], Attempt] = {}
         """Jobs that were preempted, each with one that may have done it."""
         self._fates = dict(self._told())
+
+    def earlier(self) -> str:
+        """Say what shows that the later dump is the earlier one; nothing if it is not."""
+        was, now = self._configured
+        if was is None or now is None or was <= now:
+            return ""
+        return f"its configuration is as of {now}, that of the first as of {was}"
 
     @property
     def taints_alone(self) -> bool:

@@ -71,14 +71,19 @@ def _faults(
     instance = _lenient(reading.question, terms).instance(model)
     after = reading.placement(instance)
     chosen = Step(instance, instance.current, after)
-    everyone = Step(instance, reading.came(instance), after)
+    before = reading.came(instance)
+    everyone = Step(instance, before, after)
+    quota = Step(instance, *(reading.released(instance, each) for each in (before, after)))
+    apart = Step(instance, *(reading.asked(instance, each) for each in (instance.current, after)))
+    steps = dict.fromkeys(WHOEVER_CAME_LAST, everyone)
+    steps |= {Rule.QUOTA: quota, Rule.ANTI_AFFINITY: apart}
     for rule in STATE_RULES:
         if rule is Rule.GANG or not instance.on(rule):
             continue
         found = (
             check_spread(chosen, one_by_one=True)
             if rule is Rule.SPREAD
-            else CHECKS[rule](everyone if rule in WHOEVER_CAME_LAST else chosen)
+            else CHECKS[rule](steps.get(rule, chosen))
         )
         for fault in found:
             yield (fault.rule, fault.subject), fault

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 AGAIN = 3
 """Times to take more pods for given where they are, if the import leaves them out."""
 
+NO_NODES = "the later dump has no nodes: those of the first are taken, as they were then"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -53,16 +55,37 @@ class Reading:
 
         But with static ones: a node starts them by itself, whether there is room or not.
         """
-        podsets: list[dict[Spot, int]] = [dict(spots) for spots in instance.current.podsets]
+        given = self.pair.given
+        return self._without(
+            instance, instance.current, lambda key, stays: key in given and "static" not in stays
+        )
+
+    def released(self, instance: Instance, placement: Placement) -> Placement:
+        """Return a placement without terminating pods: Kueue hands their quota on already."""
+        return self._without(instance, placement, lambda _, stays: "terminating" in stays)
+
+    def asked(self, instance: Instance, placement: Placement) -> Placement:
+        """Return a placement without static pods that came since: nodes ask no rule for them."""
+        given = self.pair.given
+        return self._without(
+            instance, placement, lambda key, stays: key in given and "static" in stays
+        )
+
+    def _without(
+        self,
+        instance: Instance,
+        placement: Placement,
+        leaves: Callable[[Key, Sequence[str]], bool],
+    ) -> Placement:
+        podsets: list[Counter[Spot]] = [Counter(dict(spots)) for spots in placement.podsets]
         for job, role, podset in self.roles(instance):
-            if "static" in podset.stays:
-                continue
             for place in podset.assignments:
-                spot = Spot(instance.node_index[place.node], tuple(sorted(place.devices)))
-                new = sum(_key(job.namespace, pod) in self.pair.given for pod in place.pods)
-                if new and role.running is not None:
-                    podsets[role.running][spot] -= new
-        return Placement(tuple({x: k for x, k in spots.items() if k} for spots in podsets))
+                keys = (_key(job.namespace, pod) for pod in place.pods)
+                count = sum(leaves(key, podset.stays) for key in keys)
+                if count and role.running is not None:
+                    podsets[role.running][_spot(instance, place.node, place.devices)] -= count
+        # Who has been left out already is at less than none.
+        return Placement(tuple(dict(+spots) for spots in podsets))
 
     def missing(self, instance: Instance) -> frozenset[Key]:
         """Return pods with a node in the later dump that the question cannot say so of."""
@@ -222,10 +245,12 @@ def became_of(
         As for :func:`between`.
     """
     if question.imported and any(is_foreign(raw.data) for raw in after):
+        completed = _with_nodes(raws, after)
         # Its pods are read with those of the first.
         bare = replace(how, pending=())
-        later = question_of([_without_pods(raw) for raw in after], bare)
-        return between(question, later, raws, after, how, model)
+        later = question_of([_without_pods(raw) for raw in completed], bare)
+        found = between(question, later, raws, completed, how, model)
+        return found if len(completed) == len(after) else _noted(found, NO_NODES)
     return since(question, question_of(after, how))
 
 
@@ -245,7 +270,17 @@ def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDump
         found, expected = ("Slurm", "Kubernetes") if True in systems[1] else ("Kubernetes", "Slurm")
         text = f"a later dump of {expected}, as the first is"
         raise BadDataError([Problem(label, "", f"a dump of {found}", text)])
-    if True in systems[0]:
+    dumps = _compared(raws, later, slurm=True in systems[0])
+    if why := dumps.earlier():
+        label = next(raw.label for raw in later if is_foreign(raw.data))
+        raise BadDataError([Problem(label, "", f"an earlier dump: {why}", "the later of the two")])
+    return dumps
+
+
+def _compared(
+    raws: Sequence[RawDocument], later: Sequence[RawDocument], *, slurm: bool
+) -> TwoDumps:
+    if slurm:
         from kantopt.formats.slurm.pairing import SlurmDumps
 
         return SlurmDumps(raws, later)
@@ -256,15 +291,36 @@ def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDump
         [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
         for given in (raws, later)
     )
-    dumps = KubernetesDumps(objects, later_objects)
-    if why := dumps.earlier():
-        label = next(raw.label for raw in later if is_kubernetes(raw.data))
-        raise BadDataError([Problem(label, "", f"an earlier dump: {why}", "the later of the two")])
-    return dumps
+    return KubernetesDumps(objects, later_objects)
 
 
 def _is_pod(item: object) -> bool:
     return isinstance(item, dict) and item.get("kind") == "Pod"
+
+
+def _with_nodes(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> list[RawDocument]:
+    """Return a later dump of Kubernetes with the nodes of the first, if it has none of its own."""
+    from kantopt.formats.kubernetes.objects import flatten
+
+    first, since = (
+        [
+            item
+            for raw in given
+            if is_kubernetes(raw.data)
+            for item in flatten(raw.data)
+            if isinstance(item, dict) and item.get("kind") == "Node"
+        ]
+        for given in (raws, later)
+    )
+    if since or not first:
+        return list(later)
+    nodes = {"apiVersion": "v1", "kind": "List", "items": first}
+    return [*later, replace(later[0], data=nodes)]
+
+
+def _noted(found: Between, note: str) -> Between:
+    question = replace(found.question, notes=(*found.question.notes, note))
+    return replace(found, decided=replace(found.decided, question=question))
 
 
 def _without_pods(raw: RawDocument) -> RawDocument:

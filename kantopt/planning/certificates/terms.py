@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from kantopt.schema.eligibility import CORDONED, LEAVING
+from kantopt.schema.eligibility import CORDONED, PASSING
 from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, SHARED_VOLUME, to_base
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 
@@ -17,7 +17,10 @@ ANY_NUMBER = 1_000_000
 
 
 def careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, Node]:
-    """Nodes of the later dump, each as closed and as small as in either."""
+    """Nodes of the later dump, each as closed and as small as in either.
+
+    Labels that it bears in one of them only ask nobody to come.
+    """
     known = {(node.name, node.uid): node for node in first.nodes}
     nodes = {}
     for node in later.nodes:
@@ -36,6 +39,7 @@ def careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, N
                 "ready": node.ready and was.ready,
                 "taints": taints,
                 "allocatable": offered,
+                "labels": dict(node.labels.items() & was.labels.items()),
             }
         )
     return nodes
@@ -95,7 +99,7 @@ def _without(node: Node, passing: Collection[tuple[str, str, str]]) -> Node:
 
 def _opened(node: Node) -> Node:
     """A node as it is in use, neither on its way out nor in trouble."""
-    taints = tuple(taint for taint in node.taints if taint.key not in LEAVING)
+    taints = tuple(taint for taint in node.taints if taint.key not in PASSING)
     return node.model_copy(update={"unschedulable": False, "taints": taints})
 
 

@@ -24,6 +24,8 @@ _COUNTED: tuple[tuple[Became, str, str], ...] = (
 """What a pod became, as the status of its Job counts it, and the phase that shows it."""
 _TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds of owners that roll a new template out."""
+_SCALED = ("ReplicaSet", "StatefulSet")
+"""Kinds whose generation tells that they were scaled, and how often at most."""
 _HASH = "pod-template-hash"
 _REVISION = "controller-revision-hash"
 
@@ -174,10 +176,7 @@ class Owners:
             if before_view is None or after_view is None:
                 continue
             as_many = self._wanted(after_view) == self._wanted(before_view)
-            generation = [
-                view.at("metadata").integer("generation", 0, 2**62) or 0
-                for view in (before_view, after_view)
-            ]
+            generation = [_generation(view) for view in (before_view, after_view)]
             if kind in _TEMPLATED and as_many and generation[1] > generation[0]:
                 said = f"{kind} {name} has generation {generation[1]}, {generation[0]} before"
                 return "rolled out", said
@@ -213,17 +212,38 @@ class Owners:
         if uid not in self._ends:
             self._ends[uid] = Counter()
             for became, field, phase in _COUNTED:
-                counts = [
-                    view.at("status").integer(field, 0, 2**31) or 0
-                    for view in (self._first[uid], self._later[uid])
-                ]
-                unseen = counts[1] - counts[0] - self._shown[uid, phase]
-                self._ends[uid][became] = max(0, unseen)
+                self._ends[uid][became] = max(0, self._unseen(uid, field, phase))
         for became, count in self._ends[uid].items():
             if count > 0:
                 self._ends[uid][became] -= 1
                 return became, f"Job {name} has counted it as {became}"
         return None
+
+    def _unseen(self, uid: str, field: str, phase: str) -> int:
+        """How many more ends a Job has counted since than pods are seen that have ended so."""
+        counts = [
+            view.at("status").integer(field, 0, 2**31) or 0
+            for view in (self._first[uid], self._later[uid])
+        ]
+        return counts[1] - counts[0] - self._shown[uid, phase]
+
+    def with_unseen_pods(self) -> frozenset[str]:
+        """Return uids of owners of which pods may have come and gone between the dumps.
+
+        Jobs have counted them; where something was scaled more than once, some may have been made
+        and taken away again.
+        """
+        return frozenset(
+            uid
+            for uid, view in self._later.items()
+            if uid in self._first
+            and (
+                any(self._unseen(uid, field, phase) > 0 for _, field, phase in _COUNTED)
+                if view.text("kind") == "Job"
+                else view.text("kind") in _SCALED
+                and _generation(view) > _generation(self._first[uid]) + 1
+            )
+        )
 
     @staticmethod
     def _wanted(view: View | None) -> int | None:
@@ -235,6 +255,10 @@ class Owners:
             if number is not None:
                 return number
         return None
+
+
+def _generation(view: View) -> int:
+    return view.at("metadata").integer("generation", 0, 2**62) or 0
 
 
 def _by_uid(objects: Iterable[Raw]) -> dict[str, View]:

@@ -52,6 +52,7 @@ class _Pairing:
         self._places: dict[Key, str | None] = {}
         self._given: set[Key] = set()
         self._waiting: list[str] = []
+        self._freed: list[str] = []
         self._there: set[Key] = set()
         self._placed = self._arrived = 0
 
@@ -67,11 +68,6 @@ class _Pairing:
             if key in self._victims or key in self._replacing or key[:2] in names:
                 continue
             self._add(key, pod)
-        vanished = tuple(
-            Counted(key[0], (pod.at("metadata").words("labels"),))
-            for key, pod in d.first.items()
-            if pod.at("spec").text("nodeName") and not ended(pod) and self._leaves(key)
-        )
         names_before, names_after = set(d.nodes_before), set(d.nodes)
         changed = {
             name for name in names_before & names_after if d.nodes_before[name] != d.nodes[name]
@@ -82,6 +78,7 @@ class _Pairing:
             arrived=self._arrived,
             gone=tuple(d.fates.values()),
             waiting=tuple(sorted(self._waiting)),
+            freed=tuple(sorted(self._freed)),
             nodes_added=tuple(sorted((names_after - names_before) | changed)),
             nodes_removed=tuple(sorted((names_before - names_after) | changed)),
         )
@@ -93,7 +90,7 @@ class _Pairing:
             },
             places=self._places,
             given=frozenset(self._given),
-            vanished=vanished,
+            vanished=tuple(self._vanished()),
             history=history,
             relabelled=tuple(self._relabelled()),
             crowded=d.crowded,
@@ -118,8 +115,23 @@ class _Pairing:
                 if labels[0] != labels[1] or key[0] in moved:
                     yield Counted(key[0], labels)
 
+    def _vanished(self) -> Iterator[Counted]:
+        """Yield pods that had a node in the first dump or since, and have gone or are going.
+
+        Where an owner may have had others that neither dump shows, its pods stand for these.
+        """
+        d = self._d
+        unseen = d.owners.with_unseen_pods()
+        for key, pod in (d.later | d.first).items():
+            dumps = [pods[key] for pods in (d.first, d.later) if key in pods]
+            had_node = any(each.at("spec").text("nodeName") for each in dumps)
+            ended_before = key in d.first and ended(pod)
+            owners = {uid for _, _, uid in d.owners.chain(pod)}
+            if (had_node and not ended_before and self._leaves(key)) or owners & unseen:
+                yield Counted(key[0], (pod.at("metadata").words("labels"),))
+
     def _leaves(self, key: Key) -> bool:
-        """Whether a pod of the first dump has gone since, or is going."""
+        """Whether a pod has gone by the later dump, or is going."""
         return key not in self._there or "deletionTimestamp" in self._d.later[key].at("metadata")
 
     def _stayed(self) -> list[Key]:
@@ -168,6 +180,8 @@ class _Pairing:
                 self._places[key] = nominated
             elif was is None:
                 self._waiting.append(f"{key[0]}/{key[1]}")
+            elif d.freed(was, pod):
+                self._freed.append(f"{key[0]}/{key[1]}")
             else:
                 self._objects.append(dict(_bare(pod)))
 

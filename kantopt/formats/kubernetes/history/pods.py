@@ -9,6 +9,7 @@ from kantopt.formats.kubernetes.history.fates import Events, became
 from kantopt.formats.kubernetes.history.owners import Owners, Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.formats.kubernetes.objects import ended
+from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used
 from kantopt.formats.pair import Key
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Fate
@@ -40,6 +41,7 @@ class Dumps:
             for view in map(view_of, self.after)
             if view.text("kind") == "Node"
         }
+        self._bound = _bound(self.before), _bound(self.after)
         self.owners = Owners(self.before, self.after)
         self._events = Events([*self.before, *self.after])
         self._classes = _classes([*self.before, *self.after])
@@ -75,11 +77,21 @@ class Dumps:
         """Taints, by node, key and effect, that were not there from the first dump to the later.
 
         Put on or taken off since, or at another time: between the two the node may have been open.
-        Nodes that came since are not meant.
+        Of a node that came since those are meant that were put on it after it had got a pod.
         """
         first, later = (_taints(objects) for objects in (self.before, self.after))
         same = {name for name, uid in self.nodes.items() if self.nodes_before.get(name) == uid}
-        return frozenset(taint[:3] for taint in first ^ later if taint[0] in same)
+        got: dict[str, str] = {}
+        """When each node got its first pod, as far as this is told."""
+        for pod in self.later.values():
+            node, moment = pod.at("spec").text("nodeName"), _scheduled(pod)
+            if moment:
+                got[node] = min(moment, got.get(node, moment))
+        return frozenset(
+            taint[:3]
+            for taint in first ^ later
+            if taint[0] in same or (taint in later and taint[3][1] >= got.get(taint[0], "~"))
+        )
 
     @property
     def settled_differs(self) -> bool:
@@ -208,6 +220,14 @@ class Dumps:
         )
         return node if leaving or is_free_for(pod, self._places[node], others) else ""
 
+    def freed(self, was: View, now: View) -> bool:
+        """Whether a pod that waits was held by a gate in the first dump, or by an unbound claim."""
+        gates = [[*pod.at("spec").list("schedulingGates")] for pod in (was, now)]
+        claims = [(now.key[0], name) for name in claims_used(now)]
+        return bool(gates[0] and not gates[1]) or any(
+            not self._bound[0].get(claim) and self._bound[1].get(claim) for claim in claims
+        )
+
     def _priority(self, pod: View) -> int:
         spec = pod.at("spec")
         number = spec.integer("priority")
@@ -240,8 +260,25 @@ def _taints(objects: Iterable[Raw]) -> set[tuple[str, str, str, tuple[str, str]]
     }
 
 
+def _scheduled(pod: View) -> str:
+    """When a pod got its node; nothing if it is not told."""
+    for condition in pod.at("status").list("conditions"):
+        if condition.text("type") == "PodScheduled" and condition.text("status") == "True":
+            return condition.text("lastTransitionTime")
+    return ""
+
+
 def _wish(pod: View) -> str:
     return pod.at("status").text("nominatedNodeName")
+
+
+def _bound(objects: Iterable[Raw]) -> dict[tuple[str, str], bool]:
+    """Claims for volumes, and whether they have one."""
+    return {
+        view.key: bool(view.at("spec").text("volumeName"))
+        for view in map(view_of, objects)
+        if view.text("kind") == "PersistentVolumeClaim"
+    }
 
 
 def _version(view: View) -> str:

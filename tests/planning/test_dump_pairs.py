@@ -25,6 +25,7 @@ from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_company import COMPANY
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
+from tests.planning.dump_owners import OWNERS
 from tests.planning.dump_pairs import DumpPair, ended, n, p
 from tests.planning.dump_passing import PASSING
 from tests.planning.dump_statefulsets import STATEFULSETS
@@ -56,7 +57,7 @@ def certified(case: DumpPair) -> Certificate:
 
 @pytest.mark.parametrize(
     "case",
-    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY, *PASSING],
+    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY, *PASSING, *OWNERS],
     ids=lambda case: case.name,
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(

@@ -41,9 +41,11 @@ class Events:
     """
 
     def __init__(self, objects: Iterable[Raw]) -> None:
-        self._said: dict[str, Verdict] = {}
-        self._of_names: dict[str, list[tuple[str, Verdict]]] = {}
-        """What was said of names without a uid, with the moment."""
+        self._of_uids: dict[str, list[_Said]] = {}
+        self._of_names: dict[str, list[_Said]] = {}
+        """What was said of names without a uid."""
+        self._of_any: dict[str, list[_Said]] = {}
+        """What was said of names, with a uid or without."""
         self._made: dict[str, set[str]] = {}
         """When pods of a name were made."""
         for item in objects:
@@ -59,33 +61,48 @@ class Events:
         note = event.text("note") or event.text("message")
         reason = event.text("reason")
         if reason == "Preempted":
-            said: Verdict = ("preempted", "event Preempted")
-        elif reason == "TaintManagerEviction" and not note.startswith("Cancel"):
-            said = ("tainted", "event TaintManagerEviction")
+            said: Verdict | None = ("preempted", "event Preempted")
+        elif reason == "TaintManagerEviction":
+            cancelled = note.startswith("Cancel")
+            said = None if cancelled else ("tainted", "event TaintManagerEviction")
+        elif reason == "Evicted":
+            # Karpenter says "Evicted pod: ...", the kubelet what the node was short of.
+            said = ("drained" if note.startswith("Evicted pod") else "kubelet", "event Evicted")
         else:
             return
         name, uid = f"{about.text('namespace')}/{about.text('name')}", about.text("uid")
-        self._said.setdefault(name, said)
-        if uid:
-            self._said.setdefault(uid, said)
-            return
         moments = {event.text(time)[:_SECONDS] for time in _TIMES} - {""}
-        self._of_names.setdefault(name, []).extend((time, said) for time in sorted(moments))
+        heard = [(moment, said) for moment in moments or {""}]
+        self._of_any.setdefault(name, []).extend(heard)
+        if uid:
+            self._of_uids.setdefault(uid, []).extend(heard)
+        else:
+            self._of_names.setdefault(name, []).extend(heard)
 
     def of(self, pod: View) -> Verdict | None:
-        """Return what they say of a pod, known by its uid, or by name where it has none.
+        """Return what they say of a pod at last, known by its uid, or by name where it has none.
 
         Of an event without a uid that pod is meant which was the last to be made by then.
         """
         metadata = pod.at("metadata")
         name, uid = _name_of(metadata), metadata.text("uid")
-        if not uid or uid in self._said:
-            return self._said.get(uid or name)
-        for moment, said in self._of_names.get(name, ()):
-            by_then = [made for made in self._made.get(name, ()) if made <= moment]
-            if by_then and max(by_then) == _made(metadata):
-                return said
-        return None
+        if not uid or uid in self._of_uids:
+            return _last(self._of_uids.get(uid, []) if uid else self._of_any.get(name, []))
+        return _last(
+            (moment, said)
+            for moment, said in self._of_names.get(name, ())
+            if max((made for made in self._made.get(name, ()) if made <= moment), default="~")
+            == _made(metadata)
+        )
+
+
+_Said = tuple[str, Verdict | None]
+"""When something was said, and what; nothing if it takes back what was said before."""
+
+
+def _last(said: Iterable[_Said]) -> Verdict | None:
+    """Return what was said last; what takes it back in the same second came after it."""
+    return max(said, key=lambda each: (each[0], each[1] is None), default=("", None))[1]
 
 
 _TIMES = (
@@ -104,11 +121,14 @@ def _name_of(metadata: View) -> str:
     return f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
 
 
+GONE = "is gone"
+
+
 def became(
     before: View,
     now: View | None,
     *,
-    nodes: Mapping[str, bool],
+    lost: Mapping[str, str],
     owners: Owners,
     events: Events,
     others: list[View],
@@ -120,8 +140,8 @@ def became(
     ----------
     before, now
         The pod in both dumps; ``None`` if the later one does not have its uid.
-    nodes
-        Names of the nodes that the later dump has, and whether they are those of the first.
+    lost
+        What became of the nodes that the first dump has and the later one does not.
     owners, events
         What the dumps say of whoever may be behind it.
     others
@@ -129,6 +149,7 @@ def became(
     anew
         The name of one of them that was made in its place; none: there are fewer than are gone.
     """
+    node = before.at("spec").text("nodeName")
     if now is not None:
         status = now.at("status")
         if status.text("phase") == "Succeeded":
@@ -143,16 +164,15 @@ def became(
             return "failed", f"phase Failed{f', reason {why}' if why else ''}"
         if said is not None:
             return said
-        if "deletionTimestamp" not in now.at("metadata"):
+        if "deletionTimestamp" not in now.at("metadata") and lost.get(node) != GONE:
             return None
         gone = "deletionTimestamp, no condition"
     else:
         gone = "gone"
     if (said := events.of(before)) is not None:
         return said
-    node = before.at("spec").text("nodeName")
-    if now is None and not nodes.get(node):
-        return "node gone", f"node {node} {'was made anew' if node in nodes else 'is gone'}"
+    if node in lost and (now is None or lost[node] == GONE):
+        return "node gone", f"node {node} {lost[node]}"
     if (why_gone := owners.why_gone(before, others)) is not None:
         return why_gone[0], f"{gone}; {why_gone[1]}"
     if now is None and "deletionTimestamp" in before.at("metadata"):

@@ -66,6 +66,10 @@ class Owners:
             ends.pop(pod, None)
         self._shown = Counter(ends.values())
         """How many pods the later dump shows ended and the first does not, by owner and phase."""
+        self._held = Counter(_alive(first))
+        """How many pods each owner had in the first dump."""
+        self._surplus: dict[str, int] = {}
+        """How many of these it has no use for any more, less those that this has explained."""
 
     def chain(self, pod: View) -> Iterator[tuple[str, str, str]]:
         """Yield kind, name and uid of a pod's owners, the nearest first."""
@@ -104,20 +108,43 @@ class Owners:
         """
         if (found := self._space_gone(pod.key[0])) is not None:
             return found
-        chain = list(self.chain(pod))
+        chain, others = list(self.chain(pod)), list(others)
         for kind, name, uid in chain:
             found = self._ended(f"{kind} {name}", uid)
             if found is not None:
-                return found
-        if (found := self._rolled(pod, chain, others)) is not None:
-            return found
-        for kind, name, uid in chain:
+                # Deployments take away the ReplicaSets of what they have rolled out.
+                return (kind == "ReplicaSet" and self._rolled(pod, chain, others)) or found
+        return (
+            self._rolled(pod, chain, others)
+            or self._scaled(pod, chain, others)
+            or next(filter(None, (self._counted(*owner) for owner in chain)), None)
+        )
+
+    def _scaled(
+        self, pod: View, chain: list[tuple[str, str, str]], others: list[View]
+    ) -> Verdict | None:
+        """Whether an owner wants fewer pods, this one among those that it has no use for."""
+        if any(other.key == pod.key for other in others):
+            return None
+        for i, (kind, name, uid) in enumerate(chain):
             before, after = self._wanted(self._first.get(uid)), self._wanted(self._later.get(uid))
             if before is not None and after is not None and after < before:
+                if i == 0 and not self._is_surplus(pod, self._later[uid], after):
+                    return None
                 return "scaled down", f"{kind} {name} wants {after} pods, {before} before"
-            if (counted := self._counted(kind, name, uid)) is not None:
-                return counted
         return None
+
+    def _is_surplus(self, pod: View, owner: View, wanted: int) -> bool:
+        """Whether a pod is beyond what its owner wants; a StatefulSet wants the lowest numbers."""
+        number, uid = pod.key[1].rpartition("-")[2], owner.at("metadata").text("uid")
+        if owner.text("kind") == "StatefulSet" and number.isdecimal():
+            first = owner.at("spec").at("ordinals").integer("start", 0, 2**31) or 0
+            return int(number) >= first + wanted
+        if "deletionTimestamp" in pod.at("metadata"):
+            return True
+        self._surplus.setdefault(uid, self._held[uid] - wanted)
+        self._surplus[uid] -= 1
+        return self._surplus[uid] >= 0
 
     def _space_gone(self, name: str) -> Verdict | None:
         """Whether the namespace of a pod has gone since, or is being deleted."""
@@ -145,7 +172,7 @@ class Owners:
             if condition.text("status") == "True"
         }
         kind = view.text("kind")
-        if kind not in (*_TEMPLATED, "ReplicaSet"):
+        if "replicas" not in view.at("spec"):  # what keeps so many pods going never ends
             for condition in sorted(true & _ENDED):
                 return "workload ended", f"{label} is {condition}"
         if "Suspended" in true or (kind != "CronJob" and view.at("spec").flag("suspend")):
@@ -153,10 +180,9 @@ class Owners:
         return None
 
     def _rolled(
-        self, pod: View, chain: list[tuple[str, str, str]], others: Iterable[View]
+        self, pod: View, chain: list[tuple[str, str, str]], others: list[View]
     ) -> Verdict | None:
         """Whether another ReplicaSet of the Deployment grew, or the owner has a new template."""
-        others = list(others)
         uids = {uid for _, _, uid in chain}
         for kind, name, uid in chain[1:]:
             for sibling in self._siblings.get(uid, ()) if uid else ():
@@ -171,13 +197,15 @@ class Owners:
         for other in others:
             if template != other.at("metadata").words("labels").get(_HASH):
                 return "rolled out", f"{chain[-1][0]} {chain[-1][1]} has pods of another template"
+        # Pods that came since of the template that this one was of have been scaled, or made anew.
+        same = {_template(other) for other in others} == {_template(pod)} != {""}
         for kind, name, uid in chain:
             before_view, after_view = self._first.get(uid), self._later.get(uid)
             if before_view is None or after_view is None:
                 continue
             as_many = self._wanted(after_view) == self._wanted(before_view)
             generation = [_generation(view) for view in (before_view, after_view)]
-            if kind in _TEMPLATED and as_many and generation[1] > generation[0]:
+            if kind in _TEMPLATED and as_many and generation[1] > generation[0] and not same:
                 said = f"{kind} {name} has generation {generation[1]}, {generation[0]} before"
                 return "rolled out", said
         return self._revised(pod, chain, others)
@@ -257,6 +285,11 @@ class Owners:
         return None
 
 
+def _template(pod: View) -> str:
+    labels = pod.at("metadata").words("labels")
+    return labels.get(_HASH) or labels.get(_REVISION, "")
+
+
 def _generation(view: View) -> int:
     return view.at("metadata").integer("generation", 0, 2**62) or 0
 
@@ -285,6 +318,14 @@ def _ends(objects: Iterable[Raw]) -> dict[str, tuple[str, str]]:
 
 def _name_of(view: View) -> tuple[str, str, str]:
     return view.text("kind"), *view.key
+
+
+def _alive(objects: Iterable[Raw]) -> Iterator[str]:
+    """Yield the uid of the owner of each pod that has not ended and is not terminating."""
+    for view in (view_of(item) for item in objects if item.get("kind") == "Pod"):
+        metadata, owner = view.at("metadata"), owner_of(view.at("metadata"))
+        if owner is not None and not ended(view) and "deletionTimestamp" not in metadata:
+            yield owner.text("uid")
 
 
 def _namespaces(objects: Iterable[Raw]) -> dict[str, View]:

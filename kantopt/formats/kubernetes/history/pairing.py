@@ -158,7 +158,8 @@ class _Pairing:
         elif node:
             if going and node in self._cleared:
                 return
-            self._there.add(key)
+            if node in d.nodes:
+                self._there.add(key)
             kinds = [kind for kind, _, _ in d.owners.chain(pod)][:1]
             if ran:
                 self._objects.append(dict(pod.raw))

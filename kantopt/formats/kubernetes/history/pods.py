@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kantopt.formats.kubernetes.history.decided import is_free_for
-from kantopt.formats.kubernetes.history.fates import Events, became
+from kantopt.formats.kubernetes.history.fates import GONE, Events, became
 from kantopt.formats.kubernetes.history.owners import Owners, Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.formats.kubernetes.objects import ended
@@ -106,7 +106,11 @@ class Dumps:
         return {**self.first, **self.later}
 
     def _fates(self) -> dict[Key, Fate]:
-        same = {name: self.nodes_before.get(name) == uid for name, uid in self.nodes.items()}
+        lost = {
+            name: "was made anew" if name in self.nodes else GONE
+            for name, uid in self.nodes_before.items()
+            if self.nodes.get(name) != uid
+        }
         fates = {}
         named: set[Key] = set()
         """Pods that stand for one that is gone."""
@@ -120,7 +124,7 @@ class Dumps:
             said = became(
                 pod,
                 self.later.get(key),
-                nodes=same,
+                lost=lost,
                 owners=self.owners,
                 events=self._events,
                 others=[self.later[other] for other in others],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.formats.cluster_objects import Object
 from tests.planning.dump_histories import JOB, MORE, PREEMPTED, SHUT, WEB, WORKER, A, B, on
-from tests.planning.dump_pairs import DumpPair, ended, going, made, n, p, replicas, waits
+from tests.planning.dump_pairs import DumpPair, ended, event, going, made, n, p, replicas, waits
 
 POOL = n("a", labels={"pool": "x"})
 PICKY = p("w", owner="ReplicaSet/w", nodeSelector={"pool": "x"})
@@ -85,11 +85,47 @@ RACKS = [
 ]
 
 
+def preempted_for(other: Object, related: bool = False) -> list[Object]:
+    """A pod of priority 5 that was preempted for another, as an event says."""
+    uid = other["metadata"]["uid"]
+    said = event("Preempted", _LESS, message="" if related else f"Preempted by pod {uid} on node a")
+    named = {"related": {"kind": "Pod", "uid": uid}} if related else {}
+    return [ended(_LESS, "Failed", PREEMPTED), {**said, **named}, on(other, "a")]
+
+
+_LESS = p("v", "a", "4", priority=5)
+_EQUAL = p("w", cpu="4", owner="ReplicaSet/w", priority=5)
+_MORE = p("w", cpu="4", owner="ReplicaSet/w", priority=9)
+_NEVER = p("w", cpu="4", owner="ReplicaSet/w", priority=9, preemptionPolicy="Never")
+
+
 def _illegal(name: str, rule: str, first: list[Object], later: list[Object]) -> DumpPair:
     return DumpPair(name, first, later, verdict="ILLEGAL", faults=(rule,))
 
 
 FAULTS = [
+    DumpPair(
+        "preempted for a pod of no higher priority",
+        [A, _LESS, _EQUAL],
+        [A, *preempted_for(_EQUAL, related=True)],
+        "ILLEGAL",
+        {"v": "preempted"},
+        ("priority",),
+    ),
+    DumpPair(
+        "preempted for a pod that is to preempt nobody",
+        [A, _LESS, _NEVER],
+        [A, *preempted_for(_NEVER)],
+        "ILLEGAL",
+        {"v": "preempted"},
+        ("priority",),
+    ),
+    DumpPair(
+        "preempted for a pod of higher priority, as an event says",
+        [A, _LESS, _MORE],
+        [A, *preempted_for(_MORE)],
+        became={"v": "preempted"},
+    ),
     _illegal(
         "a pod on a node that its selector excludes",
         "eligibility",

@@ -22,11 +22,6 @@ def deployed(count: int, *, generation: int = 1, template: str = "1") -> list[Ob
     ]
 
 
-def noted(reason: str, message: str, of_pod: Object, *moments: str) -> Object:
-    """An event with a message of its own."""
-    return {**event(reason, of_pod, *moments), "message": message}
-
-
 def _told(name: str, first: list[Object], later: list[Object], **became: str) -> DumpPair:
     told: Mapping[str, str] = {pod.replace("_", "-"): said for pod, said in became.items()}
     return DumpPair(name, first, later, became=told)
@@ -99,8 +94,8 @@ OWNERS = [
         [
             A,
             replicas(0),
-            noted("TaintManagerEviction", _MARKED, _OLD, "2026-09-01T03:00:00Z"),
-            noted("TaintManagerEviction", _SPARED, _OLD, "2026-09-01T03:00:00Z"),
+            event("TaintManagerEviction", _OLD, "2026-09-01T03:00:00Z", message=_MARKED),
+            event("TaintManagerEviction", _OLD, "2026-09-01T03:00:00Z", message=_SPARED),
         ],
         web_1="scaled down",
     ),
@@ -110,21 +105,21 @@ OWNERS = [
         [
             A,
             replicas(0),
-            noted("TaintManagerEviction", _SPARED, _OLD, "2026-09-01T03:00:00Z"),
-            noted("TaintManagerEviction", _MARKED, _OLD, "2026-09-01T03:00:01Z"),
+            event("TaintManagerEviction", _OLD, "2026-09-01T03:00:00Z", message=_SPARED),
+            event("TaintManagerEviction", _OLD, "2026-09-01T03:00:01Z", message=_MARKED),
         ],
         web_1="tainted",
     ),
     _told(
         "evicted by its node, of which only an event tells",
         [A, _OLD],
-        [A, noted("Evicted", "The node was low on resource: memory.", _OLD)],
+        [A, event("Evicted", _OLD, message="The node was low on resource: memory.")],
         web_1="kubelet",
     ),
     _told(
         "evicted by Karpenter, of which only an event tells",
         [A, _OLD],
-        [A, noted("Evicted", "Evicted pod: Underutilized", _OLD)],
+        [A, event("Evicted", _OLD, message="Evicted pod: Underutilized")],
         web_1="drained",
     ),
     _told(

@@ -77,7 +77,7 @@ def waits(of: Object, for_room_on: str = "") -> Object:
     return {**of, "spec": {**of["spec"], "nodeName": ""}, "status": status}
 
 
-def event(reason: str, of: Object, *moments: str) -> Object:
+def event(reason: str, of: Object, *moments: str, message: str = "said") -> Object:
     """An event about a pod; with moments one without a uid, seen from the first to the last."""
     about = {"kind": "Pod", **{key: of["metadata"][key] for key in ("namespace", "name", "uid")}}
     times = {}
@@ -91,7 +91,7 @@ def event(reason: str, of: Object, *moments: str) -> Object:
         "metadata": metadata,
         "involvedObject": about,
         "reason": reason,
-        "message": "said",
+        "message": message,
         **times,
     }
 

@@ -53,6 +53,12 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
             unsaid.append(f"not judged, since what it counts has changed or is leaving: {fault}")
         else:
             kept.append(fault)
+    if model.rules.priority != "off":
+        kept += [
+            Violation(Rule.PRIORITY, f"pod {fate.pod}", f"preempted {fate.unduly}")
+            for fate in between.history.gone
+            if fate.unduly
+        ]
     return kept, unsaid
 
 

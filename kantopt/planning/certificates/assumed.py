@@ -63,7 +63,10 @@ def _left_aside(plan: Plan) -> Iterator[str]:
 
 def _unexplained(history: History, plan: Plan) -> Iterator[str]:
     judged = {pod.uid for item in plan.evictions for pod in item.pods}
-    pods = sum(fate.became == "preempted" and fate.uid not in judged for fate in history.gone)
+    pods = sum(
+        fate.became == "preempted" and fate.uid not in judged and not fate.unduly
+        for fate in history.gone
+    )
     if pods:
         their = "its node" if pods == 1 else "their nodes"
         yield (
@@ -74,7 +77,8 @@ def _unexplained(history: History, plan: Plan) -> Iterator[str]:
 
 
 def _between(history: History) -> Iterator[str]:
-    rules = ", ".join(rule.value for rule in LATER_RULES)
+    judged = {Rule.PRIORITY for fate in history.gone if fate.unduly}
+    rules = ", ".join(rule.value for rule in LATER_RULES if rule not in judged)
     yield f"what another scheduler need not keep: {rules}; it is asked of better plans only"
     yield "wishes of pods (preferences): each scheduler weighs them in its own way"
     yield "what came and went between the dumps, and the order in which things happened"

@@ -40,6 +40,10 @@ class Fate(Part):
         "disrupted: replaced, by whom is not known; unknown: the dumps do not say"
     )
     evidence: str = Field(description="what shows it")
+    unduly: str = Field(
+        default="",
+        description="of a preempted pod why it should not have been, where an event names for whom",
+    )
 
 
 class History(Part):

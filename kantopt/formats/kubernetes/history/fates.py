@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kantopt.formats.kubernetes.history.owners import Owners, Raw, Verdict, view_of
@@ -46,6 +47,8 @@ class Events:
         """What was said of names without a uid."""
         self._of_any: dict[str, list[_Said]] = {}
         """What was said of names, with a uid or without."""
+        self.preemptors: dict[str, str] = {}
+        """By uid of a preempted pod the uid, or else the full name, of the one it had to go for."""
         self._made: dict[str, set[str]] = {}
         """When pods of a name were made."""
         for item in objects:
@@ -74,6 +77,8 @@ class Events:
         moments = {event.text(time)[:_SECONDS] for time in _TIMES} - {""}
         heard = [(moment, said) for moment in moments or {""}]
         self._of_any.setdefault(name, []).extend(heard)
+        if uid and reason == "Preempted" and (who := _preemptor(event, note)):
+            self.preemptors[uid] = who
         if uid:
             self._of_uids.setdefault(uid, []).extend(heard)
         else:
@@ -94,6 +99,17 @@ class Events:
             if max((made for made in self._made.get(name, ()) if made <= moment), default="~")
             == _made(metadata)
         )
+
+
+def _preemptor(event: View, note: str) -> str:
+    """Return for whom an event says that a pod was preempted: kube-scheduler names it by its uid.
+
+    Older ones name it ``NAMESPACE/NAME``.
+    """
+    if uid := event.at("related").text("uid"):
+        return uid
+    found = re.match(r"Preempted by (?:pod )?(\S+) on node ", note)
+    return found[1] if found else ""
 
 
 _Said = tuple[str, Verdict | None]

@@ -134,8 +134,30 @@ class Dumps:
                 if anew is not None and said[0] == "disrupted":
                     named.add(anew)
                 name = f"{key[0]}/{key[1]}"
-                fates[key] = Fate(pod=name, uid=key[2], node=node, became=said[0], evidence=said[1])
+                fates[key] = Fate(
+                    pod=name,
+                    uid=key[2],
+                    node=node,
+                    became=said[0],
+                    evidence=said[1],
+                    unduly=self._unduly(pod) if said[0] == "preempted" else "",
+                )
         return fates
+
+    def _unduly(self, victim: View) -> str:
+        """Say why the pod that an event names as the preemptor of another may not evict it."""
+        who = self._events.preemptors.get(victim.at("metadata").text("uid"))
+        if who is None:
+            return ""
+        named = [pod for key, pod in self._all().items() if who in (key[2], f"{key[0]}/{key[1]}")]
+        numbers = [pod.at("spec").integer("priority") for pod in (*named, victim)]
+        if len(named) != 1 or None in numbers:
+            return ""
+        its, own = (number or 0 for number in numbers)
+        name = "/".join(named[0].key)
+        if self._policy(named[0]) == "Never":
+            return f"for {name}, which is to preempt nobody"
+        return f"for {name} of priority {its}, its own is {own}" if its <= own else ""
 
     def _standing_for(
         self, gone: Key, others: Iterable[Key], named: Collection[Key]

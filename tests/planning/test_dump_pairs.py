@@ -9,7 +9,7 @@ from kantopt.errors import BadDataError
 from kantopt.formats.kubernetes.history.owners import view_of
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.planning.certificates.arrivals import judge_arrivals
-from kantopt.planning.certificates.between import Between, became_of
+from kantopt.planning.certificates.between import NO_NODES, Between, became_of
 from kantopt.planning.certificates.check import check_certificate
 from kantopt.planning.certify import certify
 from kantopt.planning.question import Import, question_of
@@ -210,3 +210,10 @@ def test_a_pod_whose_size_is_only_written_otherwise_was_not_resized() -> None:
     asked = pod("x", on="a", requests={"cpu": "1", "nvidia.com/gpu": "1"})
     same = view_of({**asked, "status": status})
     assert at_its_smallest(same, same) is same
+
+
+def test_that_the_later_dump_has_no_nodes_is_assumed() -> None:
+    first = [n("a"), p("x", "a")]
+    left_out = certified(DumpPair("", first, first[1:])).assumed.left_out
+    assert NO_NODES in left_out
+    assert NO_NODES not in certified(DumpPair("", first, first)).assumed.left_out

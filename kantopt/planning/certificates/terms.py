@@ -39,7 +39,7 @@ def careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, N
                 "ready": node.ready and was.ready,
                 "taints": taints,
                 "allocatable": offered,
-                "labels": dict(node.labels.items() & was.labels.items()),
+                "labels": {k: v for k, v in node.labels.items() if was.labels.get(k) == v},
             }
         )
     return nodes

@@ -61,6 +61,8 @@ class Events:
 
     def _hear(self, event: View) -> None:
         about = event.at("regarding" if "regarding" in event else "involvedObject")
+        if about.text("kind") not in ("", "Pod"):
+            return
         note = event.text("note") or event.text("message")
         reason = event.text("reason")
         if reason == "Preempted":

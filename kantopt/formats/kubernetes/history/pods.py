@@ -145,13 +145,17 @@ class Dumps:
         return fates
 
     def _unduly(self, victim: View) -> str:
-        """Say why the pod that an event names as the preemptor of another may not evict it."""
+        """Say why the pod that an event names as the preemptor of another may not evict it.
+
+        Not of pods of a PodGroup: that has a priority of its own.
+        """
         who = self._events.preemptors.get(victim.at("metadata").text("uid"))
         if who is None:
             return ""
         named = [pod for key, pod in self._all().items() if who in (key[2], f"{key[0]}/{key[1]}")]
         numbers = [pod.at("spec").integer("priority") for pod in (*named, victim)]
-        if len(named) != 1 or None in numbers:
+        grouped = any("schedulingGroup" in pod.at("spec") for pod in (*named, victim))
+        if len(named) != 1 or None in numbers or grouped:
             return ""
         its, own = (number or 0 for number in numbers)
         name = "/".join(named[0].key)

@@ -126,8 +126,9 @@ class _Pairing:
             dumps = [pods[key] for pods in (d.first, d.later) if key in pods]
             had_node = any(each.at("spec").text("nodeName") for each in dumps)
             ended_before = key in d.first and ended(pod)
-            owners = {uid for _, _, uid in d.owners.chain(pod)}
-            if (had_node and not ended_before and self._leaves(key)) or owners & unseen:
+            if (had_node and not ended_before and self._leaves(key)) or (
+                unseen and any(uid in unseen for _, _, uid in d.owners.chain(pod))
+            ):
                 yield Counted(key[0], (pod.at("metadata").words("labels"),))
 
     def _leaves(self, key: Key) -> bool:

@@ -151,8 +151,8 @@ def test_devices_of_pods_that_run_are_theirs_until_they_are_gone() -> None:
 def test_a_pod_that_has_ended_asks_for_nothing_and_its_claim_holds_its_device() -> None:
     ended = user("r", on="a", phase="Succeeded")
     held = [ended, given(claim("r"), "a", "g1", by=("uid-r",))]
-    assert offered(read(*BASE, *held, *FIVE))["a"] == {GPU: 1}
-    assert offered(read(*BASE, ended, claim("r"), *FIVE))["a"] == {GPU: 2}
+    assert asked(read(*BASE, *held, *FIVE), "r") == {GPU: 1}
+    assert not read(*BASE, ended, claim("r"), *FIVE).snapshot.jobs
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,15 @@ def test_a_pod_that_has_ended_asks_for_nothing_and_its_claim_holds_its_device() 
         ),
     ],
 )
-def test_devices_that_are_held_otherwise_are_not_offered(held: list[Object]) -> None:
+def test_for_devices_that_are_held_otherwise_a_job_stands_that_stays(held: list[Object]) -> None:
     imported = read(*BASE, *held, *FIVE)
-    assert offered(imported) == {"a": {GPU: 1}, "b": {GPU: 2}}
-    names = {item.name for item in imported.snapshot.jobs}
-    assert all(not asked(imported, name) for name in names)
+    assert offered(imported) == {"a": {GPU: 2}, "b": {GPU: 2}}
+    holding = [item for item in imported.snapshot.jobs if asked(imported, item.name)]
+    ((holder,),) = [item.pod_sets for item in holding]
+    assert [place.node for place in holder.assignments] == ["a"]
+    assert holder.stays == ("reserved",)
+    assert asked(imported, holding[0].name) == {GPU: 1}
+    assert noted(imported, "jobs of their names stay")
 
 
 def test_access_for_administration_takes_no_device() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.formats.imported import Imported
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from tests.formats.cluster_objects import Object, job, node, pod, read
@@ -26,6 +27,13 @@ def asking(name: str, core: int, on: str = "", minor: int | None = None) -> Obje
     return pod(name, on=on, owner=f"Job/{name}", requests=amounts, annotations=told)
 
 
+def free(imported: Imported, resource: str) -> int:
+    """What the one node has that no pod holds."""
+    (only,) = imported.snapshot.nodes
+    held = sum(int(each.pod_sets[0].requests.get(resource, 0)) for each in imported.snapshot.jobs)
+    return int(only.allocatable[resource]) - held
+
+
 @pytest.mark.parametrize(
     ("minors", "whole"), [((0, 1), 0), ((1, 1), 1), ((None, None), 0), ((None, 0), 0)]
 )
@@ -34,9 +42,8 @@ def test_free_parts_of_several_gpus_are_no_free_gpu(
 ) -> None:
     pods = [asking(f"half-{i}", 50, "a", minor) for i, minor in enumerate(minors)]
     imported = read(shared(2), *pods)
-    (found,) = imported.snapshot.nodes
-    free = {name: int(found.allocatable[name]) for name in (f"{GPU}gpu-core", "nvidia.com/gpu")}
-    assert free == {f"{GPU}gpu-core": 100 + 100 * whole, "nvidia.com/gpu": whole}
+    assert free(imported, f"{GPU}gpu-core") == 100 * whole
+    assert free(imported, "nvidia.com/gpu") == whole
     assert f"GPUs of which pods have parts are not offered to others: {2 - whole}" in str(
         imported.notes
     )
@@ -70,5 +77,19 @@ def test_hundredths_of_gpus_are_no_gpus_beside_those_that_they_are_of() -> None:
 def test_a_pod_that_does_not_say_which_gpus_it_has_shares_them_with_nobody(text: str) -> None:
     half = asking("half", 150, "a")
     half["metadata"]["annotations"] = {"scheduling.koordinator.sh/device-allocated": text}
-    (found,) = read(shared(4), half).snapshot.nodes
-    assert int(found.allocatable["nvidia.com/gpu"]) == 2
+    assert free(read(shared(4), half), "nvidia.com/gpu") == 2
+
+
+def test_pods_hold_no_more_gpus_than_their_node_has() -> None:
+    halves = [asking(f"half-{i}", 50, "a") for i in range(3)]
+    whole = pod("whole", on="a", owner="Job/w", requests={"nvidia.com/gpu": "1"})
+    assert free(read(shared(2), *halves, whole), "nvidia.com/gpu") == 0
+
+
+def test_of_pods_that_share_a_gpu_each_stays_and_is_no_other_gpu_s_holder() -> None:
+    pods = [asking("one", 30, "a", 0), asking("other", 50, "a", 0), asking("alone", 20, "a", 1)]
+    jobs = read(shared(3), *pods).snapshot.jobs
+    stays = {each.name: each.pod_sets[0].stays for each in jobs}
+    assert stays == {"one": ("reserved",), "other": ("reserved",), "alone": ()}
+    held = {each.name: each.pod_sets[0].requests.get("nvidia.com/gpu", 0) for each in jobs}
+    assert held == {"one": 1, "other": 0, "alone": 1}

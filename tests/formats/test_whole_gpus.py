@@ -79,8 +79,8 @@ def test_whole_gpus_of_which_koordinator_adds_the_number_are_no_parts() -> None:
 
 def test_a_part_of_each_of_two_gpus_takes_both_from_others() -> None:
     halves = asking("halves", "a", **hundredths(1, **{"gpu.shared": 2}))
-    (found,) = read(offering("a", 4, NVIDIA), halves).snapshot.nodes
-    assert int(found.allocatable[NVIDIA]) == 2
+    (holder,) = read(offering("a", 4, NVIDIA), halves).snapshot.jobs
+    assert holder.pod_sets[0].requests[NVIDIA] == 2
 
 
 @pytest.mark.parametrize("left", ["", "0"])

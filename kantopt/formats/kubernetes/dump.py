@@ -20,7 +20,7 @@ from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes.known_as import names_of
 from kantopt.formats.kubernetes.koordinator.reservations import with_reservations
-from kantopt.formats.kubernetes.koordinator.shared_gpus import SharedGpus
+from kantopt.formats.kubernetes.koordinator.shared_gpus import with_shared_gpus
 from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.kueue.workloads import KueueWorkloads
@@ -140,7 +140,7 @@ class _Import:
         nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
         gpus = WholeGpus(nodes, notes)
-        nodes = SharedGpus(objects, notes).onto(gpus.onto(nodes))
+        nodes = gpus.onto(nodes)
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
@@ -150,7 +150,8 @@ class _Import:
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         shares = CardShares(nodes)
         members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
-        pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
+        sharing = with_shared_gpus([member.pod for member in members], nodes, notes)
+        pods = with_rooms(sharing, nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
         sets = StatefulSets(objects)
@@ -246,6 +247,7 @@ class _Import:
                     self._notes.add(text, pod.full_name)
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
+        members += (Member(pod, None) for pod in self._devices.otherwise())
         members += followers(self._objects, members, namespaces, self._notes)
         found = [member.pod for member in members]
         held: set[tuple[str, str]] = set()

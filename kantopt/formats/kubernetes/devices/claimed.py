@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.formats.kubernetes.devices.requests import (
     Alike,
@@ -16,8 +16,9 @@ from kantopt.formats.kubernetes.devices.requests import (
 )
 from kantopt.formats.kubernetes.devices.resources import DeviceResources, accepted, amounts, counted
 from kantopt.formats.kubernetes.devices.slices import Device, DeviceId, read_devices
+from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.snapshot import Node
@@ -36,12 +37,14 @@ class ClaimedDevices:
     Requests that accept the same devices are one kind. A node can serve its pods exactly if it
     has, for each set of kinds, as many devices as are asked for; each set that must be looked at
     is a resource (:mod:`kantopt.formats.kubernetes.hall`). Pods that run ask for the devices that
-    their own claims hold; devices that any other claim holds are taken off what the node offers.
+    their own claims hold; for those of any other claim a pod stands that stays.
     """
 
     def __init__(self, objects: Objects, notes: Notes) -> None:
         self._asks: dict[Key, Counter[str]] = {}
         self._offers: dict[str, Counter[str]] = {}
+        self._otherwise: dict[tuple[Key, str], Counter[str]] = {}
+        """What claims that are not those of one pod of the node hold there."""
         self._names: frozenset[str] = frozenset()
         self._nowhere: set[Key] = set()
         """Pods that wait with a claim for a class that is not there."""
@@ -84,15 +87,15 @@ class ClaimedDevices:
     def _share(
         self, devices: Iterable[Device], kinds: DeviceResources, held: Mapping[DeviceId, _Holder]
     ) -> None:
-        """Have nodes offer devices, and pods that run ask for those that they hold."""
+        """Have nodes offer devices, and who holds any ask for them."""
         for device in devices:
             names = kinds.of_device.get(device.id, ())
             holder = held.get(device.id)
-            mine = int(holder is None or holder.node == device.node)
-            # A node whose devices are all held offers none, which is not the same as nothing.
-            self._offers.setdefault(device.node, Counter()).update(dict.fromkeys(names, mine))
+            self._offers.setdefault(device.node, Counter()).update(names)
             if holder is not None and holder.node == device.node:
                 self._asks.setdefault(holder.key, Counter()).update(names)
+            elif holder is not None and names:
+                self._otherwise.setdefault((holder.claim, device.node), Counter()).update(names)
 
     def _explain(self, wanted: Mapping[Key, Counter[Request]], kinds: DeviceResources) -> None:
         """Note what names stand for, and whose devices may be given away."""
@@ -133,11 +136,26 @@ class ClaimedDevices:
         return pod.shaped(requests={**asked, **amounts(more)})
 
     def onto(self, node: Node) -> Node:
-        """Return a node with the devices that it offers, but those held otherwise."""
+        """Return a node with the devices that it offers."""
         offers = self._offers.get(node.name)
         if not offers:
             return node
         return node.model_copy(update={"allocatable": {**node.allocatable, **amounts(offers)}})
+
+    def otherwise(self) -> Iterator[Pod]:
+        """Yield pods that stand for devices which no pod of their node has for itself alone.
+
+        They stay: no single pod's end gives such devices back.
+        """
+        text = (
+            "claims whose devices are not those of one pod of their node: jobs of their names stay"
+        )
+        for ((namespace, name), node), names in self._otherwise.items():
+            self._notes.add(text, f"{namespace}/{name} on {node}")
+            metadata = {"namespace": namespace, "name": name}
+            bare = self._claims[namespace, name].replaced(metadata=metadata, spec={}, status={})
+            pod = read_pod(bare, Namespaces((), {}), self._notes)
+            yield replace(pod.shaped(requests=amounts(names)), node=node, stays=("reserved",))
 
     def _wanted(self, pods: Iterable[View], reader: DeviceClasses | None) -> dict[Key, Asked]:
         """Count what each pod that waits asks for, where all of it is read; what is not is noted.
@@ -188,20 +206,21 @@ class ClaimedDevices:
             users = [user.text("uid") for user in status.list("reservedFor")]
             node, pod = runs.get(users[0], ("", None)) if len(users) == 1 else ("", None)
             mine = pod is not None and any(item.key == key for item in claims_of(pod))
-            holder = _Holder(node, pod.key) if mine and pod is not None else _Holder("", key)
+            holder = _Holder(key, node, pod.key) if mine and pod is not None else _Holder(key)
             for item in status.at("allocation", "devices").list("results"):
                 device = (item.text("driver"), item.text("pool"), item.text("device"))
                 if not item.flag("adminAccess"):
-                    held[device] = holder if device not in held else _Holder("", key)
+                    held[device] = holder if device not in held else _Holder(key)
         return held
 
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A pod that holds a device on its node; no node if it is not one pod alone."""
+    """A claim that holds a device, and the pod on a node that has it alone, if one does."""
 
-    node: str
-    key: Key
+    claim: Key
+    node: str = ""
+    key: Key = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""GPUs that Koordinator gives out in parts: who asks for a part, and what that leaves of a node.
+"""GPUs that Koordinator gives out in parts: pods that have a part of one hold all of it.
 
 Amounts of a node say nothing of its GPUs: two halves that are free may be those of two GPUs. Pods
 that ask for parts are left alone, and no GPU that such a pod has a part of is anybody else's.
@@ -7,13 +7,14 @@ that ask for parts are left alone, and no GPU that such a pod has a part of is a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pod_requests import pod_requests
+from kantopt.formats.kubernetes.nominated import requests_of, take
+from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
-from kantopt.formats.view import View
 from kantopt.schema.hundredths import HUNDREDTHS, asks_for_part, is_gpu, touched_gpus
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
@@ -22,50 +23,68 @@ ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 """Annotation in which its scheduler says which GPUs a pod has."""
 
 
-class SharedGpus:
-    """What is left of nodes for pods that ask for whole GPUs."""
+def with_shared_gpus(pods: Sequence[Pod], nodes: Iterable[Node], notes: Notes) -> list[Pod]:
+    """Have pods that have parts of GPUs hold all of these, as far as their nodes have them free.
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
-        self._notes = notes
-        self._gpus: dict[str, set[str]] = {}
-        self._given: dict[str, dict[str, int]] = {}
-        for view in objects.pods():
-            spec, at = view.at("spec"), view.at("spec").text("nodeName")
-            requests = pod_requests(spec, view.at("status")) if at else {}
-            if not asks_for_part(requests):
-                continue
-            metadata = view.at("metadata")
-            given = self._given.setdefault(at, {})
-            for name in HUNDREDTHS:
-                given[name] = given.get(name, 0) + requests.get(name, 0)
-            # Who does not say which GPUs it has shares them with nobody, as far as this knows.
-            most = touched_gpus(requests) or 1
-            unknown = [f"{metadata.text('uid')}/{i}" for i in range(most)]
-            self._gpus.setdefault(at, set()).update(_minors(metadata) or unknown)
+    What several of them leave of their GPUs one of them holds; they stay, for no single one's end
+    gives it back.
+    """
+    found = [*pods]
+    gpus = {i: _gpus(pod) for i, pod in enumerate(pods) if pod.node and _has_part(pod)}
+    users = Counter((pods[i].node, gpu) for i, own in gpus.items() for gpu in own)
+    at = {pods[i].node for i in gpus}
+    free = {
+        node.name: {
+            name: to_base(name, amount)
+            for name, amount in node.allocatable.items()
+            if name in HUNDREDTHS or is_gpu(name)
+        }
+        for node in nodes
+        if node.name in at
+    }
+    for pod in pods:
+        if pod.node in free:
+            take(free[pod.node], requests_of(pod))
+    groups: dict[tuple[str, int], list[int]] = {}
+    for i, own in gpus.items():
+        shares = any(users[pods[i].node, gpu] > 1 for gpu in own)
+        groups.setdefault((pods[i].node, -1 if shares else i), []).append(i)
+    for (node, _), group in groups.items():
+        count = len({gpu for i in group for gpu in gpus[i]})
+        notes.add("GPUs of which pods have parts are not offered to others", node, count)
+        held = Counter[str]()
+        for i in group:
+            held.update(requests_of(pods[i]))
+            if len(group) > 1:
+                found[i] = replace(pods[i], stays=("reserved", *pods[i].stays))
+        more = {
+            name: max(0, min(left, (100 if name in HUNDREDTHS else 1) * count - held[name]))
+            for name, left in free[node].items()
+        }
+        take(free[node], more)
+        first = min(group, key=lambda i: pods[i].terminating)
+        asks = requests_of(pods[first])
+        for name, amount in more.items():
+            asks[name] = asks.get(name, 0) + amount
+        requests = {name: from_base(name, amount) for name, amount in sorted(asks.items())}
+        found[first] = found[first].shaped(requests=requests)
+    return found
 
-    def onto(self, nodes: Iterable[Node]) -> list[Node]:
-        """Return nodes without the GPUs, and what is free of them, that pods have parts of."""
-        return [self._rest(node) for node in nodes]
 
-    def _rest(self, node: Node) -> Node:
-        taken = len(self._gpus.get(node.name, ()))
-        if not taken:
-            return node
-        text = "GPUs of which pods have parts are not offered to others"
-        self._notes.add(text, node.name, taken)
-        offered = {**node.allocatable}
-        for name in node.allocatable:
-            if name in HUNDREDTHS or is_gpu(name):
-                held = self._given[node.name].get(name, 0)
-                each = 100 if name in HUNDREDTHS else 1
-                free = to_base(name, offered[name]) - max(0, each * taken - held)
-                offered[name] = from_base(name, max(0, free))
-        return node.model_copy(update={"allocatable": offered})
+def _has_part(pod: Pod) -> bool:
+    return "gpu-shares" in pod.shape["not_modelled"] and asks_for_part(requests_of(pod))
 
 
-def _minors(metadata: View) -> list[str]:
+def _gpus(pod: Pod) -> list[str]:
+    """Return the GPUs of a node that a pod has parts of, by their numbers if it says so."""
+    # Who does not say which GPUs it has shares them with nobody, as far as this knows.
+    most = touched_gpus(requests_of(pod)) or 1
+    return _minors(pod) or [f"{pod.ref.uid}/{i}" for i in range(most)]
+
+
+def _minors(pod: Pod) -> list[str]:
     """Return the numbers of the GPUs that a pod was given; empty: nobody says."""
-    text = metadata.words("annotations").get(ALLOCATED, "")
+    text = pod.annotations.get(ALLOCATED, "")
     try:
         told: Any = json.loads(text) if text else {}
     except ValueError:

@@ -225,7 +225,7 @@ def test_a_claim_that_was_generated_for_the_pod_is_read() -> None:
 def test_a_pod_that_asks_for_a_class_as_for_an_extended_resource_is_left_alone() -> None:
     itself = pod("q", requests={PREFIX + GPU: "1"}, owner="StatefulSet/q")
     assert left_out(*BASE, itself, *pair("p")) == {"q"}
-    assert left_out(*BASE, itself) == set()
+    assert left_out(*BASE, itself) == {"q"}
 
 
 def test_dumps_in_which_nobody_waits_for_devices_are_as_before() -> None:

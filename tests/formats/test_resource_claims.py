@@ -12,7 +12,8 @@ from kantopt.planning.question import question_of
 from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from tests.formats.cluster_objects import Object, job, node, pod, read
+from tests.formats.cluster_objects import Object, job, node, pod, read, thing
+from tests.formats.device_objects import GPU, PREFIX, device_class, resource_slice
 
 MIXED = load_model("mixed")
 RACK = "example.org/rack"
@@ -164,3 +165,51 @@ def test_what_a_node_offers_itself_is_no_device_of_a_class_unless_a_pod_says_so(
     jobs = read(*NODES, device_class, plain, claims).snapshot.jobs
     assert job(jobs, "plain").pod_sets[0].not_modelled == ()
     assert job(jobs, "claims").pod_sets[0].not_modelled == ("resource-claims",)
+
+
+def _gpus(resource: str = "") -> list[Object]:
+    """A class for all devices, and a node that has two of them and offers none itself."""
+    named = {"extendedResourceName": resource} if resource else {}
+    made = device_class()
+    without = node("d", **{"nvidia.com/gpu": "0"})
+    return [without, {**made, "spec": {**made["spec"], **named}}, resource_slice("d", "g0", "g1")]
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_devices_asked_for_by_the_name_of_their_class_are_left_alone(classes: bool) -> None:
+    """By this name kube-scheduler claims devices of any class for who asks for it."""
+    asks = {"cpu": "1", f"{PREFIX}{GPU}": "2"}
+    workload = thing("kueue.x-k8s.io/v1beta2", "Workload", "later", queueName="q")
+    template = {"spec": pod("t", requests=asks)["spec"]}
+    workload["spec"]["podSets"] = [{"name": "main", "count": 1, "template": template}]
+    waits = pod("w", owner="Job/w", requests=asks)
+    imported = read(*_gpus()[: 3 if classes else 1], waits, workload)
+    for name in ("w", "later"):
+        (only,) = job(imported.pending.jobs, name).pod_sets
+        assert only.not_modelled == ("resource-claims",)
+        assert only.requests == {"cpu": 1, "pods": 1}
+    unknown = pod("w", requests={f"{PREFIX}none": "2"})
+    assert read(*_gpus(), unknown).pending.jobs[0].pod_sets[0].not_modelled == ()
+
+
+def test_what_some_nodes_offer_and_others_have_devices_for_is_not_modelled() -> None:
+    """Who waits for it keeps what he asks for, and is planned with it if that is assumed."""
+    asks = {"nvidia.com/gpu": "4"}
+    runs = {n: pod(f"on-{n}", on=n, owner=f"Job/on-{n}", requests=asks) for n in ("a", "d")}
+    objects = [NODES[0], pod("w", requests=asks), *runs.values()]
+    imported = read(*objects, *_gpus("nvidia.com/gpu"))
+    (waits,) = imported.pending.jobs[0].pod_sets
+    assert waits.not_modelled == ("resource-claims",)
+    assert waits.requests["nvidia.com/gpu"] == 4
+    jobs = imported.snapshot.jobs
+    assert job(jobs, "on-a").pod_sets[0].not_modelled == ()
+    assert job(jobs, "on-d").pod_sets[0].not_modelled == ("resource-claims",)
+    assert "nvidia.com/gpu" not in job(jobs, "on-d").pod_sets[0].requests
+
+
+def test_a_class_of_which_no_node_has_devices_leaves_nobody_alone() -> None:
+    """Nodes without GPUs, or with devices of other sorts, are none where a pod could have some."""
+    nics = resource_slice("d", {"name": "nic"}, driver="nic.x")
+    waits = pod("w", requests={"nvidia.com/gpu": "4"})
+    imported = read(NODES[0], *_gpus("nvidia.com/gpu")[:2], nics, waits)
+    assert imported.pending.jobs[0].pod_sets[0].not_modelled == ()

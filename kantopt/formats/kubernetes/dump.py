@@ -248,10 +248,12 @@ class _Import:
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
         members += (Member(pod, None) for pod in self._devices.otherwise())
-        members += followers(self._objects, members, namespaces, self._notes)
+        for member in followers(self._objects, members, namespaces, self._notes):
+            members.append(replace(member, pod=claims.extended(member.pod)))
         found = [member.pod for member in members]
         held: set[tuple[str, str]] = set()
-        for member in unstarted(self._objects, found, namespaces, self._notes):
+        for made in unstarted(self._objects, found, namespaces, self._notes):
+            member = replace(made, pod=claims.extended(made.pod))
             if member.held_back and not self._gated:
                 self._hold_back(member, member.held_back)
                 continue

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices, claims_of
+from kantopt.formats.kubernetes.devices.extended import extended_resources
 from kantopt.formats.kubernetes.nodes import read_term
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.volumes.waiting_claims import NOWHERE, Terms
 from kantopt.formats.view import Key, View
+from kantopt.schema.quantity import CLAIMED
 
 _MOST_USERS = 256
 """Pods that a claim can be reserved for."""
@@ -23,32 +26,56 @@ class ResourceClaims:
         self._claims = objects.by_name("resource.k8s.io", "ResourceClaim")
         self._users: Counter[Key] = Counter()
         """Pods that wait for an allocated claim beside those that it is reserved for."""
-        classes = objects.of("resource.k8s.io", "DeviceClass")
-        offered = {
-            name
-            for node in objects.of("", "Node")
-            for name, amount in node.at("status").amounts("allocatable", up=False).items()
-            if amount
-        }
-        self._extended = {view.at("spec").text("extendedResourceName") for view in classes}
-        self._extended -= {"", *offered}
+        offering: dict[str, set[str]] = {}
+        for node in objects.of("", "Node"):
+            for name, amount in node.at("status").amounts("allocatable", up=False).items():
+                if amount:
+                    offering.setdefault(name, set()).add(node.at("metadata").name())
+        served = extended_resources(objects)
+        self._extended = served.keys() - offering.keys()
         """Resources that no node offers: devices of a class are claimed for who asks for them."""
+        self._offered, self._classless = offering.keys(), not served
+        self._beside = {
+            name: nodes - offering[name]
+            for name, nodes in served.items()
+            if name in offering and nodes - offering[name]
+        }
+        """Of resources that some nodes offer, those that have devices for them instead."""
+
+    def extended(self, pod: Pod, mapped: Iterable[str] = ()) -> Pod:
+        """Return a pod with resources for which devices are claimed as claims, not as resources.
+
+        Where nodes differ, one that waits keeps what it asks for: it is what some of them offer.
+
+        Parameters
+        ----------
+        pod
+            A pod, or what one is made from.
+        mapped
+            Resources for which it is known to have a claim.
+        """
+        requests = pod.shape["requests"]
+        here = (name for name, nodes in self._beside.items() if pod.node in nodes)
+        taken = {*self._extended, *mapped, *here}
+        if self._classless:
+            taken |= {name for name in requests if name.startswith(CLAIMED)} - self._offered
+        kept = {name: amount for name, amount in requests.items() if name not in taken}
+        if len(kept) == len(requests) and (pod.node or self._beside.keys().isdisjoint(requests)):
+            return pod
+        asked = dict.fromkeys((*pod.shape["not_modelled"], "resource-claims"))
+        return pod.shaped(requests=kept, not_modelled=tuple(asked))
 
     def into(self, pod: Pod, view: View) -> Pod:
         """Return a pod with what its allocated claims ask of nodes; as it was otherwise.
 
         A pod with a node stays as it was: elsewhere its claims would have to be allocated anew.
         So does a pod with any claim that is missing, not generated yet, or not allocated where it
-        is not known which devices suit it. One for whose extended resources devices are claimed
-        asks for these as claims, and not as resources.
+        is not known which devices suit it.
         """
         mappings = view.at("status", "extendedResourceClaimStatus").list("requestMappings")
-        extended = {*self._extended, *(item.text("resourceName") for item in mappings)}
-        requests = pod.shape["requests"]
-        if not extended.isdisjoint(requests):
-            kept = {name: amount for name, amount in requests.items() if name not in extended}
-            asked = dict.fromkeys((*pod.shape["not_modelled"], "resource-claims"))
-            return pod.shaped(requests=kept, not_modelled=tuple(asked))
+        extended = self.extended(pod, [item.text("resourceName") for item in mappings])
+        if extended is not pod:
+            return extended
         if pod.node or "resource-claims" not in pod.shape["not_modelled"]:
             return pod
         lists: list[Terms] = []

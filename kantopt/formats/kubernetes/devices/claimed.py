@@ -45,7 +45,6 @@ class ClaimedDevices:
         self._offers: dict[str, Counter[str]] = {}
         self._otherwise: dict[tuple[Key, str], Counter[str]] = {}
         """What claims that are not those of one pod of the node hold there."""
-        self._names: frozenset[str] = frozenset()
         self._nowhere: set[Key] = set()
         """Pods that wait with a claim for a class that is not there."""
         self._notes = notes
@@ -72,7 +71,6 @@ class ClaimedDevices:
             for cause in sorted(causes):
                 notes.add(_UNREAD.format(cause), "/".join(key))
         kinds = DeviceResources({r: told[r] for asks in wanted.values() for r in asks})
-        self._names = frozenset(name for names in kinds.of_request.values() for name in names)
         self._share(devices, kinds, self._held(pods))
         for key, requests in wanted.items():
             if kinds.excess.isdisjoint(requests):
@@ -118,18 +116,10 @@ class ClaimedDevices:
         return pod.key in self._nowhere
 
     def into(self, pod: Pod) -> Pod:
-        """Return a pod that asks for the devices of its claims.
-
-        One that asks for a class by such a name itself, as for an extended resource, is left
-        alone: whether kube-scheduler looks at classes then depends on how it is set up.
-        """
+        """Return a pod that asks for the devices of its claims."""
         shape = pod.shape
         alone = "resource-claims" in shape["not_modelled"]
         asked: Mapping[str, str | int] = shape["requests"]
-        if not self._names.isdisjoint(asked):
-            rest = {name: amount for name, amount in asked.items() if name not in self._names}
-            missing = tuple(sorted({*shape["not_modelled"], "resource-claims"}))
-            return pod.shaped(requests=rest, not_modelled=missing)
         more = self._asks.get(pod.key)
         if not more or (alone and not pod.node):
             return pod
@@ -147,9 +137,7 @@ class ClaimedDevices:
 
         They stay: no single pod's end gives such devices back.
         """
-        text = (
-            "claims whose devices are not those of one pod of their node: jobs of their names stay"
-        )
+        text = "claims whose devices no pod of their node has alone: jobs of their names stay"
         for ((namespace, name), node), names in self._otherwise.items():
             self._notes.add(text, f"{namespace}/{name} on {node}")
             metadata = {"namespace": namespace, "name": name}

@@ -9,6 +9,7 @@ from typing import Any
 
 from kantopt.formats.imported import Imported, reporting
 from kantopt.formats.kubernetes.asked import Asked
+from kantopt.formats.kubernetes.assigned import with_assigned
 from kantopt.formats.kubernetes.card_shares import CardShares
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
@@ -150,6 +151,7 @@ class _Import:
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         shares = CardShares(nodes)
         members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
+        members = [*with_assigned(members, objects, nodes)]
         sharing = with_shared_gpus([member.pod for member in members], nodes, notes)
         pods = with_rooms(sharing, nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]

@@ -19,7 +19,7 @@ from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels, with_hostname
 from kantopt.formats.notes import Notes
 from kantopt.schema.hints import plural
-from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
+from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet, TopologyRequest
 from kantopt.schema.snapshot import HOSTNAME
 from kantopt.schema.stays import Cause, Fixed
 
@@ -256,10 +256,10 @@ class JobsReader:
             name = unused(fields["role"] or "main", taken)
             taken.append(name)
             members: list[Member] = fields["members"]
-            by_node: dict[str, list[Pod]] = {}
+            by_node: dict[str, list[Member]] = {}
             for member in members:
                 if member.pod.node:
-                    by_node.setdefault(member.pod.node, []).append(member.pod)
+                    by_node.setdefault(member.pod.node, []).append(member)
             apart = fields["pinned"] and not whole
             documents.append(
                 PodSet(
@@ -272,14 +272,10 @@ class JobsReader:
                     movable=False if fields["home"] and not stays else None,
                     stays=_causes((member.pod for member in members), causes),
                     assignments=tuple(
-                        Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
-                        for node, pods in sorted(by_node.items())
+                        Assignment(node=node, count=len(there), pods=_named(there))
+                        for node, there in sorted(by_node.items())
                     ),
-                    pods=tuple(
-                        member.pod.ref
-                        for member in members
-                        if member.exists and not member.pod.node
-                    ),
+                    pods=_named(member for member in members if not member.pod.node),
                     **fields["shape"],
                 )
             )
@@ -371,6 +367,10 @@ def _causes(pods: Iterable[Pod], causes: Iterable[Cause]) -> tuple[Cause | Fixed
     """Return why pods that run are left where they are: each for itself, or all of their job."""
     found = [{*causes, *pod.homebound} for pod in pods if pod.node]
     return tuple(sorted(set().union(*found)))
+
+
+def _named(members: Iterable[Member]) -> tuple[PodRef, ...]:
+    return tuple(member.pod.ref for member in members if member.exists)
 
 
 def _workload_of(member: Member) -> str:

@@ -1,4 +1,4 @@
-"""Pods that have no node yet and whose node is decided: nominated to one, or being bound."""
+"""Pods that have no node yet and whose node is decided: nominated to one, assigned, being bound."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def with_rooms(
     terminate are gone, the most important first: then nobody has to be evicted for them a second
     time, and their room is not given away. Others wait like any pending pod. kube-scheduler keeps
     that room from lesser pods only: it is not kept here where a more important one that evicts
-    nobody (``preemptionPolicy: Never``) fits into it.
+    nobody (``preemptionPolicy: Never``) fits into it. From jobs that wait for Kueue that keeps what
+    it has assigned itself, however important they are.
 
     Parameters
     ----------
@@ -74,7 +75,12 @@ def with_rooms(
         if pod.node or pod.nominated not in free or not fits(pod, pod.nominated):
             continue
         rank = priorities.of(pod)
-        if any(priorities.of(other) > rank and fits(other, pod.nominated) for other in rivals):
+        if any(
+            priorities.of(other) > rank
+            and not (pod.assignment and other.local_queue and not other.quota_reserved)
+            and fits(other, pod.nominated)
+            for other in rivals
+        ):
             notes.add(
                 "pods that are nominated to a node, whose room a more important one may take: "
                 "they count as waiting",
@@ -83,9 +89,9 @@ def with_rooms(
         else:
             take(free[pod.nominated], requests_of(pod))
             held[pod.nominated] += pod.shape["host_ports"]
+            who = "nominated to a node" if pod.assignment is None else "assigned a node by Kueue"
             notes.add(
-                "pods that are nominated to a node count as placed there",
-                f"{pod.full_name} on {pod.nominated}",
+                f"pods that are {who} count as placed there", f"{pod.full_name} on {pod.nominated}"
             )
             placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]

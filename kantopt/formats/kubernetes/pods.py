@@ -101,6 +101,8 @@ class Pod:
     """Name of the Workload of Kueue's to which its owners lead."""
     quota_reserved: bool = False
     """Whether Kueue has admitted that Workload: it holds its quota though the pod waits."""
+    assignment: tuple[str, str, str] | None = None
+    """Namespace, Workload and pod set for which Kueue has chosen domains, if it has."""
     kueue_flavors: tuple[str, ...] = ()
     """Flavors that Kueue has given it, where no pod has their nodes' labels yet."""
     kueue_count: int = 0

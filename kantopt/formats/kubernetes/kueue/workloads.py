@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
-from kantopt.formats.kubernetes.kueue.domains import GATE, domains_of
+from kantopt.formats.kubernetes.kueue.domains import GATE, domains_of, is_assigned
 from kantopt.formats.kubernetes.kueue.flavors import Flavor, onto_nodes
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
@@ -79,8 +79,8 @@ class KueueWorkloads:
             self._notes.add(text, pod.full_name)
         sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
         role = sets[0] if len(sets) == 1 else ""
-        if reserved and GATE in pod.ref.scheduling_gates:
-            pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role))
+        gated = reserved and GATE in pod.ref.scheduling_gates
+        pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role), keep=gated)
         queue = pod.local_queue or view.at("spec").text("queueName")
         pod = replace(pod, local_queue=queue, quota_reserved=reserved)
         if above is None:
@@ -214,9 +214,15 @@ def waits_to_be_queued(workload: View) -> bool:
     return _has(workload, "Requeued", "False")
 
 
-def into_domains(pod: Pod, workload: View, role: str) -> Pod:
-    """Keep a pod of an admitted Workload to the domains that Kueue sends its pod set to, if any."""
-    domains = domains_of(workload, role)
+def into_domains(pod: Pod, workload: View, role: str, *, keep: bool = True) -> Pod:
+    """Tell a pod of an admitted Workload by which assignment it goes, if Kueue made any.
+
+    Unless it bears the domain that is its own already, ``keep`` it to those of its pod set.
+    """
+    if not is_assigned(workload, role):
+        return pod
+    pod = replace(pod, assignment=(*workload.key, role))
+    domains = domains_of(workload, role) if keep else ()
     return onto_nodes(pod, [Flavor(labels) for labels in domains]) if domains else pod
 
 

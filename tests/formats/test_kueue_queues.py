@@ -164,18 +164,34 @@ def test_a_flavor_whose_taints_a_job_does_not_tolerate_is_not_given_to_it() -> N
     assert imported.pending.jobs[0].pod_sets[0].node_selector == {"gpu": "h100"}
 
 
-def test_a_selector_that_no_flavor_suits_leads_nowhere() -> None:
+@pytest.mark.parametrize(
+    ("asks", "given"),
+    [
+        ({"gpu": "h100"}, ("h100",)),
+        ({"spot": "true"}, ("spot",)),
+        ({"gpu": "a100"}, ()),
+        ({"gpu": "h100", "spot": "true"}, ()),
+        ({"zone": "z"}, ("h100", "plain", "spot")),
+    ],
+)
+def test_a_flavor_without_a_label_that_others_have_is_none_for_who_asks_for_that(
+    asks: Told, given: tuple[str, ...]
+) -> None:
+    """Kueue looks at the keys of all flavors of a group of resources, as it admits a job."""
+    flavors = [BOTH[0], flavor("plain", {}), flavor("spot", {"spot": "true"})]
+    limits = {name: {"nominalQuota": 8} for name in ("h100", "plain", "spot")}
+    nodes = [node("h", {"gpu": "h100"}), node("a", {"gpu": "a100"}), node("s", {"spot": "true"})]
     imported = read(
-        BOTH[0],
-        *LOCAL,
-        node("n", {"gpu": "a100"}),
-        queue("q", h100={"nominalQuota": 8}),
-        workload("w", "q", nodeSelector={"gpu": "a100"}),
+        *LOCAL, *flavors, *nodes, queue("q", **limits), workload("w", "q", nodeSelector=asks)
     )
-    role = imported.pending.jobs[0].pod_sets[0]
-    assert role.node_selector == {"gpu": "a100"}
-    assert role.node_affinity[0].match_expressions[0].values == ("h100",)
-    assert "(default/w-main)" in noted(imported, "or none")
+    if not given:
+        assert imported.held_back == {"default/w": 1}
+        assert noted(imported, "held back by flavors of their queue, none of which suits them")
+    else:
+        role = imported.pending.jobs[0].pod_sets[0]
+        told = any("several flavors of their queue suit" in note for note in imported.notes)
+        assert told is (len(given) > 1)
+        assert role.node_selector == asks
 
 
 def test_flavors_without_labels_of_their_own_are_told() -> None:

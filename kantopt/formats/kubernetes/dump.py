@@ -274,13 +274,16 @@ class _Import:
         self.asked.hold_back(job, member, f"is held back {why}")
 
     def _within_flavors(self, members: Sequence[Member], kueue: KueueQueues) -> list[Member]:
-        """Hold back jobs with pods that ask for more than each flavor that may be theirs owns."""
-        large = () if self._gated else (m for m in members if kueue.too_large(m.pod))
-        jobs = {_group_key(member) for member in large}
+        """Hold back jobs with pods to which Kueue gives no flavor."""
+        jobs: dict[Hashable, str] = {}
+        for member in () if self._gated else members:
+            if why := kueue.keeps_back(member.pod):
+                jobs.setdefault(_group_key(member), why)
         kept = []
         for member in members:
-            if _group_key(member) in jobs and not member.pod.node:
-                self._hold_back(member, "by quotas of flavors, of which each is too small")
+            why = "" if member.pod.node else jobs.get(_group_key(member), "")
+            if why:
+                self._hold_back(member, why)
             else:
                 kept.append(member)
         return kept

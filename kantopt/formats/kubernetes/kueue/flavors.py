@@ -25,22 +25,27 @@ class Flavor:
     """Only pods that tolerate these are given the flavor."""
     tolerations: tuple[Toleration, ...] = ()
 
-    def suits(self, pod: Pod) -> bool:
-        """Whether what a pod itself says of nodes leaves it these, as far as the flavor tells."""
+    def suits(self, pod: Pod, keys: Collection[str]) -> bool:
+        """Whether what a pod itself says of nodes leaves it these, as far as flavors tell.
+
+        Kueue looks at the ``keys`` of all flavors among which it chooses: one without such a label
+        is none for who asks for it.
+        """
         shape = pod.shape
         terms: Sequence[NodeSelectorTerm] = shape["node_affinity"]
+        selector: Mapping[str, str] = shape["node_selector"]
         borne = (*shape["tolerations"], *self.tolerations)
         return (
-            all(self.labels.get(key, v) == v for key, v in shape["node_selector"].items())
-            and (not terms or any(self._admitted_by(term) for term in terms))
+            all(self.labels.get(key) == selector[key] for key in selector if key in keys)
+            and (not terms or any(self._admitted_by(term, keys) for term in terms))
             and all(tolerates(borne, taint) for taint in self.taints)
         )
 
-    def _admitted_by(self, term: NodeSelectorTerm) -> bool:
+    def _admitted_by(self, term: NodeSelectorTerm, keys: Collection[str]) -> bool:
         return all(
             expression_matches(item, self.labels)
             for item in term.match_expressions
-            if item.key in self.labels
+            if item.key in keys
         )
 
 
@@ -64,6 +69,11 @@ class Flavors:
             self._known[name] = Flavor()
             self._notes.add("flavors that are not in the input mean all nodes", name)
         return self._known[name]
+
+    def suiting(self, pod: Pod, names: Collection[str]) -> list[str]:
+        """Return which of the flavors among which Kueue chooses a pod may be given."""
+        keys = {key for name in names for key in self.get(name).labels}
+        return [name for name in names if self.get(name).suits(pod, keys)]
 
     def label(self, name: str, others: Collection[str]) -> str | None:
         """Return a label, KEY=VALUE, that a flavor has and none of the others, if there is one."""

@@ -145,18 +145,23 @@ class KueueQueues:
         covered = {"pods", *rows.by_resource()}
         return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
 
-    def too_large(self, pod: Pod) -> bool:
-        """Whether none of several flavors that suit a pod has quota for all of its kind.
+    def keeps_back(self, pod: Pod) -> str:
+        """Say why Kueue gives a pod that waits for it no flavor of its queue; empty if it may.
 
-        Kueue gives them one flavor together. What several flavors own is added up, so that no
-        quota would say it.
+        It gives all of its kind one flavor together. What several flavors own is added up, so that
+        no quota would say that each is too small.
         """
         rows = self._rows.get(self.of(pod))
-        for group in () if rows is None or rows.cohort else _asked(pod, rows):
+        if rows is None or pod.node or pod.quota_reserved:
+            return ""
+        for group in _asked(pod, rows):
             suiting = self._suiting(pod, group)
-            if len(suiting) > 1 and not any(_holds(pod, group[name]) for name in suiting):
-                return True
-        return False
+            if not suiting:
+                return "by flavors of their queue, none of which suits them"
+            several = len(suiting) > 1 and not rows.cohort
+            if several and not any(_holds(pod, group[name]) for name in suiting):
+                return "by quotas of flavors, of which each is too small"
+        return ""
 
     def _choice(self, pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> list[str]:
         rows, suiting = self._rows.get(self.of(pod)), self._suiting(pod, group)
@@ -166,7 +171,7 @@ class KueueQueues:
 
     def _suiting(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
         given = [name for name in group if name in pod.kueue_flavors]
-        return given or [name for name in group if self._flavors.get(name).suits(pod)]
+        return given or self._flavors.suiting(pod, group)
 
     def _undecided(self, pods: Sequence[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield pools and resources of which some pod may be given one of several flavors."""

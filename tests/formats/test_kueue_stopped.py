@@ -158,3 +158,46 @@ def test_without_namespaces_it_is_said_that_nobody_knows_whom_a_queue_takes() ->
     name = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}
     found = read(*cluster({}, {"spec": name}), workload("w", "Job/train"))
     assert held_back(found, SHUT_OUT)
+
+
+MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+CHECK = thing(KUEUE, "AdmissionCheck", "mk", "", controllerName=MULTIKUEUE)
+OTHER = thing(KUEUE, "AdmissionCheck", "mk", "", controllerName="kueue.x-k8s.io/provisioning")
+BY_STRATEGY = {"admissionChecksStrategy": {"admissionChecks": [{"name": "mk"}]}}
+OF_SOME = {"admissionChecksStrategy": {"admissionChecks": [{"name": "mk", "onFlavors": ["f"]}]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "more", "elsewhere"),
+    [
+        ({"admissionChecks": ["mk"]}, {}, [CHECK], True),
+        (BY_STRATEGY, {}, [CHECK], True),
+        (BY_STRATEGY, ADMITTED, [CHECK], True),
+        (BY_STRATEGY, {}, [OTHER], False),
+        (OF_SOME, {}, [CHECK], False),
+        (OF_SOME, {"admissionChecks": [{"name": "mk", "state": "Pending"}]}, [CHECK], True),
+        ({}, {"nominatedClusterNames": ["far"]}, [], True),
+        ({}, {}, [thing("batch/v1", "Job", "train", managedBy=MULTIKUEUE)], True),
+        ({}, {}, [thing("batch/v1", "Job", "train", managedBy="example.org/other")], False),
+    ],
+)
+def test_who_is_to_start_in_another_cluster_is_held_back(
+    spec: Object, status: Object, more: list[Object], elsewhere: bool
+) -> None:
+    """The pods of what MultiKueue sends away are never made here."""
+    for item in more:
+        item["metadata"]["uid"] = "Job/train"
+    given = workload("w", "Job/train", status)
+    found = read(*cluster({}, {"spec": spec}), given, *more)
+    assert held_back(found, "to be started in another cluster (MultiKueue)") is elsewhere
+
+
+@pytest.mark.parametrize("far", [True, False])
+def test_pods_that_run_in_another_cluster_keep_their_gates_here(far: bool) -> None:
+    gates = [{"name": "kueue.x-k8s.io/admission"}]
+    status: Object = {**ADMITTED, "conditions": [{"type": "Admitted", "status": "True"}]}
+    given = workload("w", "uid-p", status | ({"clusterName": "far"} if far else {}))
+    given["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "uid-p"}]
+    given["spec"]["podSets"][0]["count"] = 1
+    found = read(*cluster({}, {}), given, pod("p", owner="", schedulingGates=gates))
+    assert len(found.pending.jobs) == (0 if far else 1)

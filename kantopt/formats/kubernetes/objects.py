@@ -45,6 +45,7 @@ KINDS = frozenset(
         ("topology.volcano.sh", "HyperNode"),
         ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
         ("kai.scheduler", "Topology"),
+        ("kueue.x-k8s.io", "AdmissionCheck"),
         ("kueue.x-k8s.io", "Topology"),
         ("kueue.x-k8s.io", "ClusterQueue"),
         ("kueue.x-k8s.io", "Cohort"),

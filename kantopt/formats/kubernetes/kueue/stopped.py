@@ -1,14 +1,21 @@
-"""Whom Kueue does not start for now: stopped, or of queues that are not there or take nobody in."""
+"""Whom Kueue does not start here for now: stopped, in queues that take nobody in, sent away."""
 
 from __future__ import annotations
 
-from kantopt.formats.kubernetes.kueue.workloads import GROUP, waits_to_be_queued
+from kantopt.formats.kubernetes.kueue.workloads import (
+    BETWEEN,
+    GROUP,
+    owners_of,
+    waits_to_be_queued,
+)
 from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 _DRAINS = "HoldAndDrain"
+_MULTIKUEUE = f"{GROUP}/multikueue"
+"""Who answers admission checks by starting a job in another cluster, and manages it there."""
 
 
 class StoppedQueues:
@@ -31,6 +38,17 @@ class StoppedQueues:
         self._local = objects.by_name(GROUP, "LocalQueue")
         whole = objects.of(GROUP, "ClusterQueue")
         self._cluster = {view.at("metadata").name(): view for view in whole}
+        self._checks = {
+            view.at("metadata").name()
+            for view in objects.of(GROUP, "AdmissionCheck")
+            if view.at("spec").text("controllerName") == _MULTIKUEUE
+        }
+        self._managed = {
+            view.at("metadata").text("uid")
+            for kind in BETWEEN
+            for view in objects.of(*kind)
+            if view.at("spec").text("managedBy") == _MULTIKUEUE
+        }
         named = {"/".join(key): view for key, view in self._local.items()} | self._cluster
         for name, view in named.items():
             if _policy(view) == _DRAINS:
@@ -53,6 +71,8 @@ class StoppedQueues:
             return "by Kueue after a failed start"
         queue = workload.at("spec").text("queueName")
         local = self._local.get((workload.key[0], queue))
+        if self._goes_elsewhere(workload, local):
+            return "to be started in another cluster (MultiKueue)"
         if self._cluster and queue and local is None and not admitted:
             add = "" if self._local else " (add localqueues to kubectl get)"
             return f"by a LocalQueue that is not in the input{add}"
@@ -64,6 +84,21 @@ class StoppedQueues:
         if whole is not None and not admitted and self._shut_out(whole, workload.key[0]):
             return "by queues that take nobody of their namespace (namespaceSelector)"
         return ""
+
+    def _goes_elsewhere(self, workload: View, local: View | None) -> bool:
+        """Whether a Workload has no pods here: by its owner, its checks, or those of its queue."""
+        status = workload.at("status")
+        if status.strings("nominatedClusterNames") or not self._managed.isdisjoint(
+            owners_of(workload)
+        ):
+            return True
+        checks = [check.text("name") for check in status.list("admissionChecks")]
+        whole = self._cluster.get("" if local is None else local.at("spec").text("clusterQueue"))
+        if whole is not None:
+            checks += whole.at("spec").strings("admissionChecks")
+            told = whole.at("spec", "admissionChecksStrategy").list("admissionChecks")
+            checks += [check.text("name") for check in told if not check.raw.get("onFlavors")]
+        return not self._checks.isdisjoint(checks)
 
     def _shut_out(self, queue: View, namespace: str) -> bool:
         """Whether a ClusterQueue does not select a namespace; without selector it does none."""

@@ -108,13 +108,15 @@ class KueueWorkloads:
         return all(gate.startswith(f"{GROUP}/") for gate in gates)
 
     def lets_go(self, pod: Pod) -> bool:
-        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it.
+        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it here.
 
         While a Workload waits for an admission check its pods do so behind another gate.
         """
         gates, view = {*pod.ref.scheduling_gates}, self._above_it(pod)
         view = view or self._by_owner.get(pod.ref.uid)
         if not gates or view is None or not pod.quota_reserved:
+            return False
+        if view.at("status").text("clusterName"):
             return False
         return gates <= ({GATE, _ADMISSION} if _has(view, "Admitted") else {GATE})
 

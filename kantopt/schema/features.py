@@ -15,7 +15,7 @@ FEATURES: tuple[Feature, ...] = get_args(Feature)
 
 WORDS: dict[Feature, str] = {
     "claims": "with persistent volume claims",
-    "constraints": "of jobs whose nodes must be alike, contiguous or counted by feature",
+    "constraints": "of jobs whose nodes must be alike, contiguous, close or counted by feature",
     "gpu-shares": "that ask for part of a GPU",
     "licenses": "of jobs that ask for licences",
     "namespaces": "with pod affinity to namespaces that are not in the input",

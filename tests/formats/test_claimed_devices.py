@@ -195,6 +195,7 @@ def test_for_devices_that_are_held_otherwise_a_job_stands_that_stays(held: list[
     assert holder.stays == ("reserved",)
     assert asked(imported, holding[0].name) == {GPU: 1}
     assert noted(imported, "jobs of their names stay")
+    assert holder.requests["pods"] == 0
 
 
 def test_access_for_administration_takes_no_device() -> None:

@@ -7,6 +7,8 @@ from typing import Literal
 
 Wish = dict[str, str | int]
 """Fields of a topology request, levels as the source names them."""
+BEYOND = "beyond"
+"""Key of a wish that asks for more than such a request says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.slice_layers import asked_layers, with_layers
 
 
 class Dialect(StrEnum):
@@ -107,7 +108,7 @@ def level_wish(pod: Pod) -> dict[str, str | int]:
         wish["pod_set_slice_size"] = int(size)
     else:
         wish.pop("pod_set_slice_required_topology", None)
-    return wish
+    return with_layers(wish, asked_layers(annotations, {}))
 
 
 _WISHES = {

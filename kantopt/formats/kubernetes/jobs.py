@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kantopt.formats.kubernetes.closeness import Closeness
 from kantopt.formats.kubernetes.demands import Gang, Wish
 from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
 from kantopt.formats.kubernetes.pod_groups import PodGroups
@@ -16,10 +17,9 @@ from kantopt.formats.kubernetes.queues import Queues
 from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.runtime import last_checkpoint, min_runtime
 from kantopt.formats.kubernetes.stays import Stays
-from kantopt.formats.kubernetes.topology import Levels, with_hostname
+from kantopt.formats.kubernetes.topology import Levels
 from kantopt.formats.notes import Notes
-from kantopt.schema.hints import plural
-from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet, TopologyRequest
+from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.snapshot import HOSTNAME
 from kantopt.schema.stays import Cause, Fixed
 
@@ -54,7 +54,7 @@ class JobsReader:
         selected_labels: frozenset[str],
         notes: Notes,
     ) -> None:
-        self.levels = levels
+        self._close = Closeness(levels, notes)
         self._groups = groups
         self._restarts = restarts
         self._stays = stays
@@ -64,6 +64,11 @@ class JobsReader:
         self._notes = notes
         self.tied: dict[str, tuple[str, ...]] = {}
         """Claims for one node with which several pods of a job wait, by NAMESPACE/NAME."""
+
+    @property
+    def levels(self) -> Levels:
+        """Levels of the cluster, with those that jobs have asked for."""
+        return self._close.levels
 
     def read(self, name: str, members: Sequence[Member], ended: int) -> Job | None:
         """Make one job; ``None`` for a gang that lacks pods it cannot start without.
@@ -143,7 +148,7 @@ class JobsReader:
             max_moves_at_once=bearable.at_once,
             disruption_mode="all" if any(pod.unit for pod in pods) else gang.disruption,
             min_count=minimum if len(sets) > 1 and minimum else None,
-            topology_request=self._request(wish, seen, first),
+            topology_request=self._close.request(wish, seen, first),
             creation_time=created[0] if created else None,
             start_time=started[0] if started else None,
             last_checkpoint_time=last_checkpoint(pods, self._notes),
@@ -205,6 +210,9 @@ class JobsReader:
                 wish = level_wish(pod)
             if not shared.isdisjoint(_waits_with(member)):
                 wish = {"required": HOSTNAME}
+            if any(map(self._close.goes_beyond, (wish, gang.wish))):
+                missing = dict.fromkeys((*pod.shape["not_modelled"], "constraints"))
+                pod = pod.shaped(not_modelled=tuple(sorted(missing)))
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
             home = fixed or bool(pod.homebound)
             near = repr((sorted(wish.items()), pod.waits_with))
@@ -267,7 +275,7 @@ class JobsReader:
                     count=fields["count"],
                     min_count=fields["min"],
                     labels=_common([self._labels(member) for member in members]),
-                    topology_request=self._request(fields["wish"], fields["count"], first),
+                    topology_request=self._close.request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
                     stays=_causes((member.pod for member in members), causes),
@@ -312,42 +320,11 @@ class JobsReader:
 
     def _within(self, gang: Gang, first: Pod) -> Wish:
         """Return the finest of several levels: its domains lie in those of the others."""
-        found = [level for key in gang.within if (level := self._known(key, first)) is not None]
+        found = [
+            level for key in gang.within if (level := self._close.known(key, first)) is not None
+        ]
         names = [level.name for level in self.levels.topology.levels]
         return {"required": max(found, key=names.index)} if found else {}
-
-    def _request(self, wish: Wish, count: int, first: Pod) -> TopologyRequest | None:
-        """Make a topology request of the levels that the cluster has."""
-        fields: dict[str, Any] = {}
-        for field, value in wish.items():
-            if field == "pod_set_slice_size":
-                continue
-            level = self._known(str(value), first)
-            if level is not None:
-                fields[field] = level
-        size = int(wish.get("pod_set_slice_size", 1))
-        if "pod_set_slice_required_topology" in fields:
-            if count % size:
-                text = "slices that do not divide their pods are left out"
-                pods = plural(count, "pod")
-                self._notes.add(text, f"{pods} in slices of {size}, {first.full_name}")
-                del fields["pod_set_slice_required_topology"]
-            else:
-                fields["pod_set_slice_size"] = size
-        return TopologyRequest(**fields) if fields else None
-
-    def _known(self, wanted: str, first: Pod) -> str | None:
-        """Return the name of a level that a job asks for; one that is not there is noted."""
-        if wanted == HOSTNAME:
-            self.levels = with_hostname(self.levels)
-        level = self.levels.name(wanted)
-        if level is None:
-            text = (
-                "levels that jobs ask for and the topology lacks are left out "
-                "(--topology LABEL makes a level of a node label)"
-            )
-            self._notes.add(text, f"{wanted} of {first.full_name}")
-        return level
 
 
 def _waits_with(member: Member) -> tuple[str, ...]:

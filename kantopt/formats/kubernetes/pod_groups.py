@@ -15,6 +15,7 @@ from kantopt.formats.kubernetes.kueue.workloads import Slices
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
+from kantopt.formats.kubernetes.slice_layers import asked_layers, with_layers
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.quantity import whole_number
@@ -181,7 +182,7 @@ def kueue_wish(request: View) -> Wish:
         wish["pod_set_slice_size"] = size
     else:
         wish.pop("pod_set_slice_required_topology", None)
-    return wish
+    return with_layers(wish, asked_layers({}, request.raw))
 
 
 def _has_others(text: str) -> bool:

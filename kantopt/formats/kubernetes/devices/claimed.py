@@ -143,7 +143,8 @@ class ClaimedDevices:
             metadata = {"namespace": namespace, "name": name}
             bare = self._claims[namespace, name].replaced(metadata=metadata, spec={}, status={})
             pod = read_pod(bare, Namespaces((), {}), self._notes)
-            yield replace(pod.shaped(requests=amounts(names)), node=node, stays=("reserved",))
+            requests = {**amounts(names), "pods": 0}  # its node has none for it
+            yield replace(pod.shaped(requests=requests), node=node, stays=("reserved",))
 
     def _wanted(self, pods: Iterable[View], reader: DeviceClasses | None) -> dict[Key, Asked]:
         """Count what each pod that waits asks for, where all of it is read; what is not is noted.

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.planning.certificates.between import Between, became_of
+from kantopt.planning.certify import certify
 from kantopt.planning.plan import make_plan
-from kantopt.planning.question import question_of
+from kantopt.planning.question import Import, question_of
 from kantopt.planning.solving.options import Options
+from kantopt.schema.answers.certificate import Certificate
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
@@ -98,3 +101,32 @@ def test_pods_without_room_on_the_node_that_kueue_has_assigned_them_wait() -> No
     other = pod("other", on="b", owner="Job/other", requests=EIGHT)
     found = read(*cluster(), *STARTED["gated"], other)
     assert [job(found.snapshot.jobs, "w").pod_sets[i].waiting for i in (0, 1)] == [0, 1]
+
+
+def certified(first: list[Object], later: list[Object]) -> Certificate:
+    documents = [
+        [RawDocument("dump.json", 0, {"apiVersion": "v1", "kind": "List", "items": items})]
+        for items in (first, later)
+    ]
+    model, question = load_model("mixed"), question_of(documents[0])
+    found = became_of(question, *documents, Import(), model)
+    assert isinstance(found, Between)
+    return certify(question, model, Options(), Deadline.within(20), later=found).certificate
+
+
+def test_of_two_dumps_none_says_that_pods_which_are_yet_to_come_have_gone() -> None:
+    certificate = certified(cluster(), cluster())
+    assert (certificate.verdict, certificate.findings) == ("OPTIMAL", ())
+
+
+def test_pods_that_came_where_kueue_has_assigned_them_since_are_judged() -> None:
+    before = [
+        {**item, "status": {}} if item["metadata"]["name"] == "w" else item for item in cluster()
+    ]
+    pods = [train(i, on=n, nodeSelector={HOST: f"host-{n}"}) for i, n in enumerate("ab")]
+    certificate = certified(before, [*cluster(), *pods])
+    assert certificate.history is not None
+    assert certificate.history.arrived == 2
+    better = certificate.counter_example
+    assert better is not None
+    assert better.tier == "unplaced[priority=9, CPU-only pods]"

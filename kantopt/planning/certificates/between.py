@@ -104,6 +104,8 @@ class Reading:
                     lost.discard(key)
                     if node is not None:
                         found[_spot(instance, node, place.devices)] += 1
+                if nameless := place.count - len(place.pods):  # nobody could say where they went
+                    found[_spot(instance, place.node, place.devices)] += nameless
             if role.running is not None:
                 podsets[role.running] = dict(found)
             pending = role.pending

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kantopt.formats.kubernetes.history.owners import Raw, key_of, view_of
 from kantopt.formats.kubernetes.history.pods import Dumps
+from kantopt.formats.kubernetes.kueue.workloads import owners_of
 from kantopt.formats.kubernetes.objects import KINDS, Objects, ended
 from kantopt.formats.kubernetes.volumes.attachments import crowded
 from kantopt.formats.pair import Counted, Key, Pair
@@ -214,8 +215,11 @@ class _Pairing:
             for item in self._d.before
             if item.get("kind") == "Workload"
         }
+        came = {uid for key in self._places for uid in (key[2], self._d.roots[key][2])}
         return [
             item
+            if item.get("kind") != "Workload" or came.isdisjoint(owners_of(view_of(item)))
+            else _unassigned(item)
             for item in found.values()
             if item.get("kind") != "Workload"
             or view_of(item).at("metadata").text("uid") in known
@@ -293,6 +297,20 @@ def _bare(pod: View) -> Raw:
     """A pod that waits, without the node that the scheduler has in mind for it."""
     status = {k: v for k, v in pod.at("status").raw.items() if k != "nominatedNodeName"}
     return {**pod.raw, "status": status}
+
+
+def _unassigned(workload: Raw) -> Raw:
+    """A Workload of which pods came since, without where Kueue has sent them: that is judged."""
+    status = view_of(workload).at("status")
+    admission = status.at("admission")
+    given = [
+        {key: value for key, value in item.raw.items() if key != "topologyAssignment"}
+        for item in admission.list("podSetAssignments")
+    ]
+    if not given:
+        return workload
+    told = {**status.raw, "admission": {**admission.raw, "podSetAssignments": given}}
+    return {**workload, "status": told}
 
 
 def _waiting(pod: View) -> Raw:

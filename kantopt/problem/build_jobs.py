@@ -332,11 +332,13 @@ def _queues(snapshot: ClusterSnapshot, resources: tuple[str, ...]) -> tuple[Queu
             quotas=tuple(
                 Quota(
                     resource=resources.index(quota.full_name),
-                    nominal=to_base(quota.name, quota.nominal_quota, up=False),
+                    nominal=to_base(quota.name, quota.nominal_quota, up=False) - held,
                     borrowing_limit=base(quota.name, quota.borrowing_limit),
                     lending_limit=base(quota.name, quota.lending_limit),
+                    held=held,
                 )
                 for quota in queue.resources
+                for held in (to_base(quota.name, quota.held),)
             ),
         )
         for i, queue in enumerate(snapshot.queues)

@@ -148,6 +148,7 @@ def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:
             ("nominalQuota", resource.nominal_quota),
             ("borrowingLimit", resource.borrowing_limit),
             ("lendingLimit", resource.lending_limit),
+            ("held", resource.held),
         ):
             if amount is not None:
                 yield from check_amount(resource.name, amount, file, f"{place}.{name}", up=False)

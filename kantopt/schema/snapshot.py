@@ -128,6 +128,11 @@ class QueueResource(Part):
     lending_limit: Quantity | None = Field(
         default=None, description="most of the unused share that others may use; default: all"
     )
+    held: Quantity = Field(
+        default=0,
+        description="what is in use of it by other names, such as parts of GPUs and MIG devices: "
+        "of all that it counts, no more is left",
+    )
     nodes: Selector | None = Field(
         default=None,
         description="count only pods that may go to nodes with this label, KEY=VALUE or KEY, such "

@@ -72,7 +72,7 @@ def test_that_kai_holds_lasting_jobs_to_quotas_is_noted(
     if wish:
         labels["kai.scheduler/preemptibility"] = wish
     waits = pod("p", labels=labels, schedulerName="kai-scheduler", priority=priority)
-    text = "pending jobs that KAI starts within the quota of their queue only, left out here"
+    text = "jobs that KAI starts only within their queue's quota: here its limit counts"
     assert read(node("a"), queue, waits).notes.count(f"{text}: 1 (default/app)") == noticed
 
 

@@ -183,7 +183,7 @@ def test_what_a_system_can_say_comes_back(
 
 OWN: dict[str, ExportName] = {"native": "kubernetes", "topograph": "kubernetes"}
 CHANGED = {
-    "kai/fractions": {"jobs.podSets.notModelled"},
+    "kai/fractions": {"jobs.podSets.notModelled", "queues.resources.held"},
     "kueue/admitted-with-topology": {"metadata.capturedAt"},
     "kueue/stopped-and-finished": {"metadata.capturedAt"},
     # Levels by labels of nodes become HyperNodes.

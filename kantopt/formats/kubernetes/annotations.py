@@ -18,6 +18,7 @@ READ = (
     "gang.scheduling.koordinator.sh/groups",
     "gang.scheduling.koordinator.sh/min-available",
     "gang.scheduling.koordinator.sh/name",
+    "gang.scheduling.koordinator.sh/network-topology-spec",
     "gpu-fraction",
     "gpu-memory",
     "kai.scheduler/segment-size",
@@ -42,6 +43,12 @@ READ = (
     "volcano.sh/cooldown-time",
     "volcano.sh/preemptable",
     "volcano.sh/task-spec",
+    "yunikorn.apache.org/allow-preemption",
+    "yunikorn.apache.org/app-id",
+    "yunikorn.apache.org/placeholder",
+    "yunikorn.apache.org/schedulingPolicyParameters",
+    "yunikorn.apache.org/task-group-name",
+    "yunikorn.apache.org/task-groups",
 )
 """Their names."""
 

@@ -20,6 +20,7 @@ from kantopt.formats.kubernetes.gangs import GangRef, gang_of
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes.known_as import names_of
+from kantopt.formats.kubernetes.koordinator.kept_room import without_kept
 from kantopt.formats.kubernetes.koordinator.reservations import with_reservations
 from kantopt.formats.kubernetes.koordinator.shared_gpus import with_shared_gpus
 from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
@@ -27,9 +28,11 @@ from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.kueue.workloads import KueueWorkloads
 from kantopt.formats.kubernetes.moment import newest_moment
 from kantopt.formats.kubernetes.namespaces import Namespaces, cluster_uid
+from kantopt.formats.kubernetes.node_groups import NodeGroups
 from kantopt.formats.kubernetes.nodes import read_node, selector_keys
 from kantopt.formats.kubernetes.nominated import BindRequests, with_rooms
 from kantopt.formats.kubernetes.objects import UNREAD, Objects, ended
+from kantopt.formats.kubernetes.placeholders import with_placeholders
 from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
@@ -130,6 +133,7 @@ class _Import:
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
         objects, notes = self._objects, self._notes
         nodes = [read_node(view, notes) for view in objects.of("", "Node")]
+        nodes = without_kept(objects, nodes, notes)
         found = find_levels(objects, nodes, chosen, notes)
         nodes = [
             node.model_copy(update={"labels": {**node.labels, **found.labels[node.name]}})
@@ -149,6 +153,8 @@ class _Import:
         kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
         members = self._within_flavors(members, kueue)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
+        groups = NodeGroups(objects, nodes, notes)
+        members = [replace(m, pod=groups.into(m.pod, m.gang)) for m in members]
         shares = CardShares(nodes)
         members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
         members = [*with_assigned(members, objects, nodes)]
@@ -250,6 +256,7 @@ class _Import:
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
         members += (Member(pod, None) for pod in self._devices.otherwise())
+        members = with_placeholders(members, self._notes)
         for member in followers(self._objects, members, namespaces, self._notes):
             members.append(replace(member, pod=claims.extended(member.pod)))
         found = [member.pod for member in members]
@@ -337,14 +344,12 @@ class _Import:
         return (*names_of([pod]), *self._workloads.names(pod))
 
     def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
-        wanted: list[str] = []
-        for level in levels.topology.levels:
-            if level.node_label != HOSTNAME:
-                wanted.append(level.node_label)
-            for node in nodes:
-                if not all(node.labels.get(label) for label in wanted):
-                    text = f"nodes that are in no {level.name}: they take no job that requires one"
-                    self._notes.add(text, node.name)
+        wanted = [level for level in levels.topology.levels if level.node_label != HOSTNAME]
+        for node in nodes:
+            lacks = next((level for level in wanted if not node.labels.get(level.node_label)), None)
+            if lacks is not None:
+                text = "they take no job that requires one or a finer level"
+                self._notes.add(f"nodes that are in no {lacks.name}: {text}", node.name)
 
     def _note_resources(self, nodes: Iterable[Node], jobs: Iterable[Job]) -> None:
         """Name resources that are asked for and that no node offers; they are kept."""

@@ -20,6 +20,7 @@ class Dialect(StrEnum):
     PLUGINS = "scheduling.x-k8s.io"
     KUEUE = "kueue.x-k8s.io"
     KOORDINATOR = "gang.scheduling.koordinator.sh"
+    YUNIKORN = "yunikorn.apache.org"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ PODSET = "kueue.x-k8s.io/podset"
 """Label that names the part of its Workload that a pod is of."""
 _KAI_GROUP = "pod-group-name"
 _VOLCANO_GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+_YUNIKORN_LABELS = (f"{Dialect.YUNIKORN}/app-id", "applicationId", "spark-app-selector")
+"""Labels that name the application of a pod, where its annotation does not."""
 _PLUGIN_GROUPS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
 
@@ -66,6 +69,12 @@ def gang_of(pod: Pod) -> GangRef | None:
     name = annotations.get(f"{Dialect.KOORDINATOR}/name", "")
     if name:
         return ref(Dialect.KOORDINATOR, name)
+    role = annotations.get(f"{Dialect.YUNIKORN}/task-group-name", "")
+    name = annotations.get(_YUNIKORN_LABELS[0], "") or next(
+        (labels[key] for key in _YUNIKORN_LABELS if labels.get(key)), ""
+    )
+    if role and name:
+        return GangRef(Dialect.YUNIKORN, pod.namespace, name, role)
     return _kueue_gang(pod)
 
 

@@ -104,9 +104,7 @@ class JobsReader:
         pinned = [bool(pod.pinned) for pod in pods]
         queue = self._queue(first, gang)
         if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
-            text = (
-                "pending jobs that KAI starts within the quota of their queue only, left out here"
-            )
+            text = "jobs that KAI starts only within their queue's quota: here its limit counts"
             self._notes.add(text, f"{first.namespace}/{name}")
         sets = self._pod_sets(ref, gang, members, pinned, minimum)
         if tied := _shared(members):
@@ -180,8 +178,8 @@ class JobsReader:
         return found
 
     def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
-        """Whether KAI or Koordinator takes no room from a pod: it is not preemptible."""
-        if pod.labels.get(_PREEMPTIBLE) == "false":
+        """Whether KAI, Koordinator or YuniKorn takes no room from a pod: it is not preemptible."""
+        if pod.labels.get(_PREEMPTIBLE) == "false" or self._priorities.spares(pod):
             return True
         by_kai = ref is not None and ref.dialect is Dialect.KAI
         if not by_kai and pod.scheduler != "kai-scheduler":
@@ -312,9 +310,10 @@ class JobsReader:
     def _tier(self, gang: Gang) -> Wish:
         if gang.tier is None:
             return {}
-        level = self.levels.tiers.get(gang.tier)
+        level = self.levels.tier(gang.tier)
         if level is None:
             self._notes.add("network tiers without HyperNodes are left out", f"tier {gang.tier}")
+        if not level:
             return {}
         return {"required" if gang.tier_is_hard else "preferred": level}
 

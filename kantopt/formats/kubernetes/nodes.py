@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -152,6 +153,26 @@ def _parses(item: Expression) -> bool:
         bool(_KEY.fullmatch(item.key))
         and all(_VALUE.fullmatch(value) for value in item.values)
         and all(whole_number(value) is not None for value in numbers)
+    )
+
+
+def narrowed(
+    terms: Sequence[NodeSelectorTerm], wanted: Sequence[Expression]
+) -> tuple[NodeSelectorTerm, ...]:
+    """Return node affinity that asks for more; a term that matches no node stays so."""
+    if not terms:
+        return (NodeSelectorTerm(match_expressions=tuple(wanted)),)
+    return tuple(
+        NodeSelectorTerm(
+            match_expressions=(
+                *term.match_expressions,
+                *(item for item in wanted if item not in term.match_expressions),
+            ),
+            match_fields=term.match_fields,
+        )
+        if term.match_expressions or term.match_fields
+        else term
+        for term in terms
     )
 
 

@@ -38,6 +38,7 @@ KINDS = frozenset(
         ("scheduling.run.ai", "Queue"),
         ("scheduling.run.ai", "BindRequest"),
         ("scheduling.koordinator.sh", "Reservation"),
+        ("scheduling.koordinator.sh", "ClusterNetworkTopology"),
         ("scheduling.volcano.sh", "PodGroup"),
         ("scheduling.volcano.sh", "Queue"),
         ("scheduling.x-k8s.io", "PodGroup"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from kantopt.formats.kubernetes.demands import Gang, Wish
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
@@ -19,7 +21,9 @@ from kantopt.formats.kubernetes.slice_layers import asked_layers, with_layers
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.quantity import whole_number
+from kantopt.schema.snapshot import HOSTNAME
 
+_WITHOUT_GROUPS = (Dialect.KUEUE, Dialect.KOORDINATOR, Dialect.WORKLOAD, Dialect.YUNIKORN)
 _APART = "pod sets that podSetGroupName puts together are close each by itself"
 
 
@@ -31,7 +35,7 @@ class PodGroups:
         self._groups = {
             dialect: objects.by_name(dialect.value, "PodGroup")
             for dialect in Dialect
-            if dialect not in (Dialect.KUEUE, Dialect.KOORDINATOR, Dialect.WORKLOAD)
+            if dialect not in _WITHOUT_GROUPS
         }
         # Older plug-ins write their groups in the group of the label that names them.
         for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
@@ -45,7 +49,10 @@ class PodGroups:
         """Return what a gang of these pods demands; without its object, that all start."""
         self._note_parts(ref, pods)
         if ref.dialect is Dialect.KOORDINATOR:
-            return Gang(min_count=_number(pods, f"{Dialect.KOORDINATOR}/min-available"))
+            least = _number(pods, f"{Dialect.KOORDINATOR}/min-available")
+            return replace(Gang(min_count=least), **self._gathered(ref, pods))
+        if ref.dialect is Dialect.YUNIKORN:
+            return self._task_groups(ref, pods)
         if ref.dialect is Dialect.KUEUE:
             return self._kueue(ref, pods)
         if ref.dialect is Dialect.WORKLOAD:
@@ -64,19 +71,43 @@ class PodGroups:
             Dialect.VOLCANO: _volcano,
             Dialect.PLUGINS: _plugins,
         }[ref.dialect]
-        return read(view.at("spec"))
+        found = read(view.at("spec"))
+        more = self._gathered(ref, pods) if ref.dialect is Dialect.PLUGINS else {}
+        return replace(found, **more)
 
     def _group_of(self, ref: GangRef) -> View | None:
         groups = next((found for key, found in self._groups.items() if key == ref.dialect), {})
         return groups.get((ref.namespace, ref.name))
 
+    def _annotations(self, ref: GangRef, pods: Sequence[Pod]) -> list[dict[str, str]]:
+        """Return the annotations of a gang's object and of its pods."""
+        view = self._group_of(ref)
+        words = {} if view is None else view.at("metadata").words("annotations")
+        return [words, *(pod.annotations for pod in pods)]
+
+    def _gathered(self, ref: GangRef, pods: Sequence[Pod]) -> dict[str, Any]:
+        """Read which layers of Koordinator's network hold a gang; of those preferred, the first."""
+        key = f"{Dialect.KOORDINATOR}/network-topology-spec"
+        texts = (words.get(key, "") for words in self._annotations(ref, pods))
+        text = next(filter(None, texts), "")
+        found: dict[str, list[str]] = {"MustGather": [], "PreferGather": []}
+        for item in _listed(text, "gatherStrategy"):
+            told = item if isinstance(item, dict) else {}
+            layer = str(told.get("layer", ""))
+            of_nodes = layer == "NodeTopologyLayer"
+            found.get(str(told.get("strategy")), []).append(HOSTNAME if of_nodes else layer)
+        must, prefer = found.values()
+        if text and not (must or prefer):
+            note = "gangs whose network-topology-spec says nothing that is known may be anywhere"
+            self._notes.add(note, f"{ref.namespace}/{ref.name}")
+        return {"within": tuple(must), "wish": {"preferred": prefer[0]} if prefer else {}}
+
     def _note_parts(self, ref: GangRef, pods: Sequence[Pod]) -> None:
         """Say what is not read of gangs that are made of others."""
         view = self._group_of(ref)
-        words = {} if view is None else view.at("metadata").words("annotations")
-        told = [words, *(pod.annotations for pod in pods)]
+        told = self._annotations(ref, pods)
         full_name = f"{ref.namespace}/{ref.name}"
-        if any(_has_others(each.get(f"{Dialect.KOORDINATOR}/groups", "")) for each in told):
+        if any(len(_listed(each.get(f"{Dialect.KOORDINATOR}/groups", ""))) > 1 for each in told):
             self._notes.add("gangs of groups of gangs start each by itself here", full_name)
         spec = None if view is None else view.at("spec")
         job = self._volcano_jobs.get((ref.namespace, ref.name))
@@ -106,6 +137,21 @@ class PodGroups:
             if group.text("name") == own.group and "gang" in policy:
                 return Gang(min_count=bounded(policy.at("gang").integer("minCount", 0) or 1))
         return Gang(min_count=0)
+
+    def _task_groups(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
+        """Of each task group of an application as many pods start together as it names."""
+        minima = {
+            str(group.get("name", "")): bounded(least)
+            for pod in pods
+            for group in _listed(pod.annotations.get(f"{Dialect.YUNIKORN}/task-groups", ""))
+            if isinstance(group, dict) and isinstance(least := group.get("minMember"), int)
+        }
+        style = f"{Dialect.YUNIKORN}/schedulingPolicyParameters"
+        hard = any("gangSchedulingStyle=Hard" in pod.annotations.get(style, "") for pod in pods)
+        if not (hard or all(pod.node for pod in pods)):
+            text = "gangs that YuniKorn starts in part once it has waited for long start together"
+            self._notes.add(f"{text} here", f"{ref.namespace}/{ref.name}")
+        return Gang(min_count=bounded(sum(minima.values())) if minima else None, role_min=minima)
 
     def _kueue(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
         total = _number(pods, "kueue.x-k8s.io/pod-group-total-count")
@@ -185,13 +231,15 @@ def kueue_wish(request: View) -> Wish:
     return with_layers(wish, asked_layers({}, request.raw))
 
 
-def _has_others(text: str) -> bool:
-    """Whether a list of gangs, as an annotation of Koordinator's writes it, has more than one."""
+def _listed(text: str, key: str = "") -> list[Any]:
+    """Return the list that an annotation has, below a key if one is given; empty: it has none."""
     try:
-        names = json.loads(text) if text else []
+        found = json.loads(text) if text else []
     except ValueError:
-        return False
-    return isinstance(names, list) and len(names) > 1
+        return []
+    if key:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, list) else []
 
 
 def _number(pods: Sequence[Pod], annotation: str) -> int | None:

@@ -12,6 +12,8 @@ from kantopt.schema.snapshot import PriorityClass
 
 _SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
+_ALLOWED = "yunikorn.apache.org/allow-preemption"
+
 
 class Priorities:
     """Priority classes of the cluster."""
@@ -28,6 +30,11 @@ class Priorities:
             )
             for view in objects.of("scheduling.k8s.io", "PriorityClass")
         )
+        self._last = {
+            view.at("metadata").name()
+            for view in objects.of("scheduling.k8s.io", "PriorityClass")
+            if view.at("metadata").words("annotations").get(_ALLOWED) == "false"
+        }
         self._values = _SYSTEM | {item.name: item.value for item in self.classes}
         self._default = next((item.value for item in self.classes if item.global_default), 0)
 
@@ -71,6 +78,11 @@ class Priorities:
             for item in self.classes
             if (item.name == pod.priority_class if pod.priority_class else item.global_default)
         )
+
+    def spares(self, pod: Pod) -> bool:
+        """Whether YuniKorn takes room from a pod last of all, as it or its class asks."""
+        told = pod.annotations.get(_ALLOWED, "")
+        return told == "false" or (told != "true" and pod.priority_class in self._last)
 
     def own(self, gang: Gang) -> int | None:
         """Priority that a group has for itself, if it has one."""

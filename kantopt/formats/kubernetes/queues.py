@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
+from kantopt.formats.kubernetes.kai_gpus import gpus_held
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queue_trees import Placed, with_parents
@@ -16,7 +18,10 @@ from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
 
 _KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
-"""Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs."""
+"""Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs.
+
+GPUs by other names than this one, which KAI counts too, are those of :func:`gpus_held`.
+"""
 
 _MOST_WEIGHT = 10**6
 
@@ -35,7 +40,8 @@ class Queues:
                 [read(view, notes) for view in objects.of(group, "Queue")], notes
             )
         )
-        for queue in (*kueue.queues, *others):
+        held = gpus_held(objects, notes)
+        for queue in (*kueue.queues, *(_held(queue, held) for queue in others)):
             if found.setdefault(queue.name, queue) is not queue:
                 notes.add("queues of a name that another queue has are left out", queue.name)
         self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
@@ -73,6 +79,18 @@ def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Qu
             grace = queue_runtime(specs[above])
             above = specs[above].text("parentQueue")
         yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
+
+
+def _held(queue: Queue, gpus: Mapping[str, Fraction]) -> Queue:
+    """Return a queue that knows what its pods hold of GPUs by other names."""
+    if not (held := ceil(gpus.get(queue.name, 0))):
+        return queue
+    counted, _ = _KAI_UNITS["gpu"]
+    rows = tuple(
+        row.model_copy(update={"held": held}) if row.name == counted else row
+        for row in queue.resources
+    )
+    return queue.model_copy(update={"resources": rows})
 
 
 def _volcano(view: View, notes: Notes) -> Placed:

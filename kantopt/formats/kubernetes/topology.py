@@ -18,6 +18,8 @@ from kantopt.schema.snapshot import HOSTNAME, Node, Topology, TopologyLevel
 HYPERNODE_LABEL = "topology.volcano.sh/tier-"
 """Label that stands for a node's HyperNode of a tier; HyperNodes themselves set no labels."""
 
+_LAYERS = "networkTopologySpec"
+"""What lists the layers of a network of Koordinator's."""
 _COARSE = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 _FINE = (
     "topology.kubernetes.io/block",
@@ -48,6 +50,18 @@ class Levels:
     """Labels to add, by node."""
     aliases: dict[str, str] = field(default_factory=dict)
 
+    def tier(self, highest: int | str) -> str | None:
+        """Return the level of Volcano's highest tier; of one that is skipped, the next tighter.
+
+        Empty above all tiers, where any place will do; ``None`` if no HyperNode is that tight.
+        """
+        if not isinstance(highest, int):
+            return self.tiers.get(highest)
+        found = sorted(tier for tier in self.tiers if isinstance(tier, int))
+        if found and highest > found[-1]:
+            return ""
+        return next((self.tiers[tier] for tier in reversed(found) if tier <= highest), None)
+
     def name(self, level: str) -> str | None:
         """Return the name of a level given by name, alias or node label."""
         level = self.aliases.get(level, level)
@@ -61,6 +75,8 @@ def find_levels(
     objects: Objects, nodes: Sequence[Node], chosen: Sequence[str], notes: Notes
 ) -> Levels:
     """Find the topology: the labels chosen, else Topology objects, HyperNodes, known labels.
+
+    A ClusterNetworkTopology of Koordinator's counts as a Topology.
 
     Parameters
     ----------
@@ -79,6 +95,10 @@ def find_levels(
         _topology_object(view)
         for group in ("kueue.x-k8s.io", "kai.scheduler")
         for view in objects.of(group, "Topology")
+    ]
+    offers += [
+        _layers(view, notes)
+        for view in objects.of("scheduling.koordinator.sh", "ClusterNetworkTopology")
     ]
     offers = [offer for offer in offers if offer]
     if offers:
@@ -124,6 +144,27 @@ def _levels(pairs: Sequence[tuple[str, str]]) -> Levels:
 def _topology_object(view: View) -> list[tuple[str, str]]:
     levels = view.at("spec").list("levels")
     return [(level.name("nodeLabel") or "?", level.text("alias")) for level in levels]
+
+
+def _layers(view: View, notes: Notes) -> list[tuple[str, str]]:
+    """Read the layers of Koordinator's network, the outermost first, without the nodes below."""
+    layers = {item.text("topologyLayer"): item for item in view.at("spec").list(_LAYERS)}
+
+    def depth(name: str) -> int:
+        seen: list[str] = []
+        while name in layers and name not in seen:
+            seen.append(name)
+            name = layers[name].text("parentTopologyLayer")
+        return len(seen)
+
+    found = []
+    for name in sorted(layers, key=depth):
+        keys = layers[name].strings("labelKey")
+        if len(keys) > 1:
+            notes.add("layers of several labels have the first of them", name)
+        if keys:
+            found.append((keys[0], name))
+    return found
 
 
 def _has_all(offer: Sequence[tuple[str, str]], node: Node) -> bool:
@@ -173,6 +214,7 @@ def _hypernodes(views: Mapping[str, View], nodes: Sequence[Node]) -> Levels | No
             for child in chosen:
                 (of_node if is_node else parents).setdefault(child, []).append(name)
     labels: dict[str, dict[str, str]] = {}
+    tiers = sorted(set(tier_of.values()), reverse=True)
     for node in nodes:
         found: dict[int, str] = {}
         pending = list(of_node.get(node.name, ()))
@@ -181,8 +223,15 @@ def _hypernodes(views: Mapping[str, View], nodes: Sequence[Node]) -> Levels | No
             if found.setdefault(tier_of[name], name) != name:
                 return None
             pending.extend(p for p in parents.get(name, ()) if tier_of[p] > tier_of[name])
-        labels[node.name] = {f"{HYPERNODE_LABEL}{tier}": name for tier, name in found.items()}
-    tiers = sorted(set(tier_of.values()), reverse=True)
+        # A tier allows tighter ones: the topmost of these stands for one that a node lacks.
+        within = {
+            tier: max((t for t in found if t <= tier), default=None) for tier in reversed(tiers)
+        }
+        labels[node.name] = {
+            f"{HYPERNODE_LABEL}{tier}": found[own]
+            for tier, own in within.items()
+            if own is not None
+        }
     levels = _levels([(f"{HYPERNODE_LABEL}{tier}", "") for tier in tiers])
     names: dict[int | str, str] = {tier: f"tier-{tier}" for tier in tiers}
     for name, spec in by_name.items():

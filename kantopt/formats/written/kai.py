@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from kantopt.formats.kubernetes.node_groups import SHARD
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
@@ -76,6 +77,8 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
             for item in job.pod_sets
         ]
     group = thing("scheduling.run.ai/v2alpha2", "PodGroup", job.name, job.namespace, spec=spec)
+    if shard := job.pod_sets[0].labels.get(SHARD):
+        group["metadata"]["labels"] = {SHARD: shard}
     marks = {
         item.name: Marks(
             labels=labels | ({"kai.scheduler/subgroup-name": item.name} if roles else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.kubernetes.topology import HYPERNODE_LABEL
@@ -44,21 +45,20 @@ def _hypernodes(snapshot: ClusterSnapshot) -> list[Data]:
     members: dict[tuple[int, str], dict[tuple[str, str], None]] = {}
     for node in snapshot.nodes:
         path: list[str] = []
-        above = ""
+        chain: dict[str, int] = {}
         for label, tier in tiers.items():
             value = node.labels.get(label)
             if not value:
                 break
             path.append(value)
-            # A domain is a path; one that came from a HyperNode has its name already.
-            name = value if label.startswith(HYPERNODE_LABEL) else ".".join(path)
-            if above:
-                members.setdefault((tier + 1, above), {})["HyperNode", name] = None
-            members.setdefault((tier, name), {})
-            above = name
-        if above:
-            last = tiers[list(tiers)[len(path) - 1]]
-            members[last, above]["Node", node.name] = None
+            # A domain is a path; one that came from a HyperNode has its name already, also where
+            # it stands for those above that it lacks.
+            chain[value if label.startswith(HYPERNODE_LABEL) else ".".join(path)] = tier
+        domains = [(tier, name) for name, tier in chain.items()]
+        for outer, (_, inner) in pairwise(domains):
+            members.setdefault(outer, {})["HyperNode", inner] = None
+        if domains:
+            members.setdefault(domains[-1], {})["Node", node.name] = None
     return [
         thing(
             "topology.volcano.sh/v1alpha1",

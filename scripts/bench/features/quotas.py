@@ -79,8 +79,8 @@ def queue_reserved(stated: Stated) -> Stated:
 
 
 def cohort(stated: Stated) -> Stated:
-    """Two queues of one cohort; each alone has quota for twice what all jobs ask for."""
-    borrowing = {"borrowing_limit": 1000, "lending_limit": 1000}
+    """Two queues of one cohort; what is not held of each is quota for twice what all jobs want."""
+    borrowing = {"borrowing_limit": 1000, "lending_limit": 1000, "held": 1}
     quota = _quota(stated, 2, **borrowing)
     names = ("bench-a", "bench-b")
     return _queued(stated, [Queue(name=name, cohort="bench", resources=quota) for name in names])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from kantopt.formats.kubernetes.nodes import read_taints, read_tolerations
+from kantopt.formats.kubernetes.nodes import narrowed, read_taints, read_tolerations
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
@@ -94,22 +95,12 @@ def onto_nodes(pod: Pod, flavors: Sequence[Flavor]) -> Pod:
     if len(flavors) == 1 and all(selector.get(k, v) == v for k, v in flavors[0].labels.items()):
         shape["node_selector"] = dict(sorted({**selector, **flavors[0].labels}.items()))
     elif all(flavor.labels for flavor in flavors):
-        terms: Sequence[NodeSelectorTerm | None] = shape["node_affinity"] or (None,)
-        shape["node_affinity"] = tuple(
-            _narrowed(term, flavor) for term in terms for flavor in flavors
-        )
+        apart = [narrowed(shape["node_affinity"], _labelled(flavor)) for flavor in flavors]
+        shape["node_affinity"] = tuple(chain.from_iterable(zip(*apart, strict=True)))
     return replace(pod, shape=shape)
 
 
-def _narrowed(term: NodeSelectorTerm | None, flavor: Flavor) -> NodeSelectorTerm:
-    """Return a term for the nodes of a flavor alone; one that matches no node stays so."""
-    wanted = tuple(
+def _labelled(flavor: Flavor) -> tuple[Expression, ...]:
+    return tuple(
         Expression(key=key, operator="In", values=(value,)) for key, value in flavor.labels.items()
-    )
-    if term is None:
-        return NodeSelectorTerm(match_expressions=wanted)
-    if not (term.match_expressions or term.match_fields):
-        return term
-    return NodeSelectorTerm(
-        match_expressions=(*term.match_expressions, *wanted), match_fields=term.match_fields
     )

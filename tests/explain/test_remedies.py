@@ -11,6 +11,7 @@ from tests.explain.helpers import asked, explained
 from tests.verify.world import Document, job, node, pods
 
 POOL = {"pool": "x"}
+GPU = "nvidia.com/gpu"
 CLOSED = [
     *(node(f"n{i}", cpu=9, gpu=8, labels=POOL) for i in range(3)),
     node("shut", cpu=9, gpu=8, labels=POOL, unschedulable=True),
@@ -146,3 +147,46 @@ def test_a_list_of_nodes_to_be_uncordoned_that_may_be_too_long_says_so(
     )
     said = "uncordon shut0, shut1 and shut2; perhaps fewer of them do"
     assert _opened(CORDONED, job("j", pods(count=2, gpu=8, minCount=2))) == said
+
+
+def quota_remedy(**own: Any) -> tuple[str, str]:
+    """What to raise for a job of 8 GPUs, beside one of 8 that runs in its queue, below org."""
+    pool = {"name": "org", "cohort": "org", "resources": [{"name": GPU, "nominalQuota": 8}]}
+    row = {"name": GPU, "nominalQuota": 0, **own}
+    queues = [pool, {"name": "b", "cohort": "org", "resources": [row]}]
+    nodes = [node(name, cpu=9, gpu=8) for name in "xy"]
+    runs = job("runs", pods(gpu=8, on=["x"]), queueName="b")
+    question = asked(nodes, [runs, job("j", pods(gpu=8), queueName="b")], queues=queues)
+    [found] = [item for item in explained(question).remedies if item.kind == "raise-quota"]
+    return found.message, found.edit
+
+
+def test_below_a_queue_that_is_full_it_is_that_one_whose_quota_is_raised() -> None:
+    text = f"raise the quota of queue org: {GPU} from 8 to 16"
+    assert quota_remedy() == (text, f"quota=org:{GPU}=16")
+
+
+def test_a_queue_below_another_is_raised_from_what_it_may_use() -> None:
+    text = f"raise the quota of queue b: {GPU} from 8 to 16, and the quota of queue org: "
+    edit = f"quota=b:{GPU}=16 quota=org:{GPU}=16"
+    assert quota_remedy(borrowingLimit=8) == (f"{text}{GPU} from 8 to 16", edit)
+
+
+def test_what_is_guaranteed_below_counts_for_the_queue_above() -> None:
+    text = f"raise the quota of queue org: {GPU} from 10 to 16"
+    remedy = quota_remedy(nominalQuota=2, lendingLimit=0)
+    assert remedy == (text, f"quota=org:{GPU}=16")
+
+
+def test_what_is_held_by_other_names_is_raised_above() -> None:
+    text = f"raise the quota of queue org: {GPU} from 8 to 17"
+    assert quota_remedy(held=1) == (text, f"quota=org:{GPU}=17")
+
+
+def test_in_a_cohort_without_a_queue_above_each_owns_its_own() -> None:
+    rows = [{"name": GPU, "nominalQuota": 4}]
+    queues = [{"name": name, "cohort": "all", "resources": rows} for name in "ab"]
+    nodes = [node(name, cpu=9, gpu=8) for name in "xy"]
+    jobs = [job("r", pods(gpu=8, on=["x"]), queueName="b"), job("j", pods(gpu=8), queueName="b")]
+    remedies = explained(asked(nodes, jobs, queues=queues)).remedies
+    assert f"quota=b:{GPU}=12" in {item.edit for item in remedies}

@@ -16,7 +16,8 @@ from kantopt.schema.base import Toleration
 from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Limits, Model
-from kantopt.schema.quantity import parse_quantity
+from kantopt.schema.pools import resized
+from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import Node, Queue
 
 FORMS = (
@@ -324,7 +325,8 @@ def _quota(text: str, rest: str, question: Question, model: Model) -> Edited:
     q = _index(text, name, [queue.name for queue in queues], "a queue")
     rows = list(queues[q].resources)
     r = _index(text, resource, [row.full_name for row in rows], "a resource of the queue")
-    rows[r] = rows[r].model_copy(update={"nominal_quota": _quantity(text, value)})
+    amount = to_base(rows[r].name, _quantity(text, value), up=False)
+    rows[r] = resized(queues, queues[q], rows[r], amount)
     queues[q] = queues[q].model_copy(update={"resources": tuple(rows)})
     snapshot = question.snapshot.model_copy(update={"queues": tuple(queues)})
     return replace(question, snapshot=snapshot), model

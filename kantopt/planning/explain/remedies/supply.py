@@ -9,6 +9,7 @@ from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
+from kantopt.schema.pools import pool_of
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.types import node_types
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
@@ -19,33 +20,40 @@ _MOST_NODES = 64
 
 
 def raise_quota(w: Workshop) -> Iterator[Ranked]:
-    """Raise the queue's quota by exactly what is missing."""
+    """Raise the queue's quota, or that of the queue above it, by exactly what is missing."""
     asked, queue = w.asked, w.job.queue
     if queue is None or not asked.on(Rule.QUOTA):
         return
     owner = asked.queues[queue]
     usage = Loads.of(asked, asked.current).queue
-    edits, parts = [], []
+    edits: list[str] = []
+    by_queue: dict[str, list[str]] = {}
     for quota in owner.quotas:
-        r = quota.resource
+        r, name = quota.resource, asked.resources[quota.resource]
         more = sum(pods * asked.podsets[s].demand[r] for s, pods in w.wanted.items())
-        missing = 0
         limit = queue_limit(owner, quota)
-        if limit is not None:
-            missing = usage[queue][r] + more - limit
+        missing = 0 if limit is None else usage[queue][r] + more - limit
+        own, lent, whole = quota.nominal + quota.held, 0, 0
         if owner.cohort:
             members = cohorts(asked)[owner.cohort, r]
             lent = shared_use(members, usage) + more - shared_limit(members)
-            missing = max(missing, lent)
-        if more and missing > 0:
-            name = asked.resources[r]
-            own = quota.nominal + quota.held
-            value = from_base(name, own + missing)
-            edits.append(f"quota={quoted(owner.name)}:{quoted(name)}={value}")
-            parts.append(f"{name} from {from_base(name, own)} to {value}")
+            whole = sum(each.nominal + each.held for _, each in members)
+        documents = w.question.snapshot.queues
+        pool = pool_of(documents, documents[queue], name)
+        if pool is None:
+            raised = [(owner.name, own, max(missing, lent))]
+        else:
+            raised = [(owner.name, (limit or 0) + quota.held, missing), (pool.name, whole, lent)]
+        for who, now, lacks in raised:
+            if more and lacks > 0:
+                value = from_base(name, now + lacks)
+                edits.append(f"quota={quoted(who)}:{quoted(name)}={value}")
+                part = f"{name} from {from_base(name, now)} to {value}"
+                by_queue.setdefault(who, []).append(part)
     if not edits:
         return
-    text = f"raise the quota of queue {owner.name}: {', '.join(parts)}"
+    parts = (f"the quota of queue {who}: {', '.join(told)}" for who, told in by_queue.items())
+    text = f"raise {', and '.join(parts)}"
     yield from w.either("raise-quota", text, f"{plural(len(edits), 'quota')} raised", tuple(edits))
 
 

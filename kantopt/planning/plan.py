@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
-from kantopt.planning.kueue_victims import beyond_words, notes_about
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import beyond_words, notes_about
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable

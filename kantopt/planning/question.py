@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.doubts import doubts
-from kantopt.planning.kueue_victims import spared, without_spared
 from kantopt.planning.lifting import causes, features
+from kantopt.planning.queue_victims import spared, without_spared
 from kantopt.planning.strict_order import behind_line
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance

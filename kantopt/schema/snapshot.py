@@ -167,7 +167,7 @@ class Queue(Part):
 
 
 class Victims(Part):
-    """Whom Kueue evicts for a job that waits for it, by what their queues say; less important jobs.
+    """Whom Kueue, KAI or Volcano evicts for a job that waits, by its queue; less important jobs.
 
     A job that none speaks of evicts by priorities alone.
     """
@@ -184,8 +184,13 @@ class Victims(Part):
     )
     beyond: tuple[Name, ...] = Field(
         default=(),
-        description="queues of which Kueue may evict jobs for it that are no less important: no "
-        "plan does",
+        description="queues of which jobs may be evicted for it that no plan evicts: they are no "
+        "less important, or go by fair shares",
+    )
+    queued_only: bool = Field(
+        default=False,
+        description="jobs in other queues, or in none, do not go for it; default: those in none go "
+        "by priorities, for kube-scheduler evicts them",
     )
 
 
@@ -230,7 +235,7 @@ class ClusterSnapshot(Part):
     jobs: tuple[Job, ...] = Field(default=(), description="running jobs")
     queues: tuple[Queue, ...] = Field(default=(), description="quotas")
     victims: tuple[Victims, ...] = Field(
-        default=(), description="whom Kueue evicts for jobs that wait for it"
+        default=(), description="whom Kueue, KAI and Volcano evict for jobs that wait for them"
     )
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = Field(
         default=(), description="disruption budgets"

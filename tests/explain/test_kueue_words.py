@@ -31,21 +31,21 @@ def borrowed(nominal: int, priority: int, **preemption: Any) -> list[Object]:
 def test_who_stays_for_a_threshold_is_not_said_to_be_pinned() -> None:
     below = {"policy": LOWER, "maxPriorityThreshold": 3}
     found = told(borrowed(1, 4, reclaimWithinCohort=LOWER, borrowWithinCohort=below), JOB)
-    why = "Kueue evicts jobs of queue b for this one only up to priority 3"
+    why = "by its queue, who is in queue b goes for this job only up to priority 3"
     assert said(found, "pinned") == f"not evicted: {why}"
     assert found.verdict.proved
 
 
 def test_who_stays_since_nobody_takes_back_from_its_queue_is_not_said_to_be_pinned() -> None:
     found = told(borrowed(1, 4, reclaimWithinCohort=LOWER), JOB)
-    assert said(found, "pinned") == "not evicted: Kueue evicts nobody of queue b for this job"
+    assert said(found, "pinned") == "not evicted: by its queue, nobody of queue b goes for this job"
 
 
 def test_no_verdict_is_called_proved_where_kueue_takes_back_from_whomever_it_be() -> None:
     found = told(borrowed(8, 50, reclaimWithinCohort="Any"), JOB)
     assert found.verdict.status == "WAITS"
     assert not found.verdict.proved
-    assert "Kueue may evict jobs of queue b for it that are no less important" in (
+    assert "By queues, jobs of queue b may be evicted for it that no plan evicts" in (
         found.verdict.message
     )
     assert said(found, "priority").endswith("that priority 9 may not evict, though Kueue may")
@@ -58,7 +58,7 @@ def test_a_plan_for_such_a_job_alone_says_so_where_it_finds_no_place() -> None:
     for preemption, warned in (("Any", True), (LOWER, False)):
         question = asked(borrowed(8, 50, reclaimWithinCohort=preemption), JOB)
         plan = make_plan(question, required, Options(workers=1), Deadline.within(30)).plan
-        assert any("no less important" in line for line in plan.warnings) is warned
+        assert any("that no plan evicts" in line for line in plan.warnings) is warned
 
 
 def test_nor_where_newer_jobs_of_equal_priority_may_go() -> None:

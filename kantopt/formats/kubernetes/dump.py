@@ -16,7 +16,7 @@ from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
 from kantopt.formats.kubernetes.ending_owners import note_ending_owners
 from kantopt.formats.kubernetes.followers import followers
-from kantopt.formats.kubernetes.gangs import GangRef, gang_of
+from kantopt.formats.kubernetes.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes.known_as import names_of
@@ -37,6 +37,7 @@ from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.queues import Queues
+from kantopt.formats.kubernetes.reclaims import reclaims, scheduled_by
 from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.kubernetes.stays import Stays
@@ -129,6 +130,7 @@ class _Import:
         self._workloads = KueueWorkloads(objects, self._notes)
         self.asked = Asked(pending, self._names, self._notes)
         self._ended: Counter[GangRef] = Counter()
+        self._systems: dict[str, Dialect] = {}
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
         objects, notes = self._objects, self._notes
@@ -194,7 +196,10 @@ class _Import:
             nodes=tuple(nodes),
             jobs=tuple(running),
             queues=queues.queues,
-            victims=kueue.evictable(running, waiting),
+            victims=(
+                *kueue.evictable(running, waiting),
+                *reclaims(objects, [*running, *waiting], self._systems),
+            ),
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
@@ -331,6 +336,8 @@ class _Import:
             job = reader.read(name, chosen, ended)
             if job is not None:
                 names.add(name)
+                if system := scheduled_by(first):
+                    self._systems[job.full_name] = system
                 for other in {other for member in chosen for other in self._names(member.pod)}:
                     self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")
                 (running if any(member.pod.node for member in chosen) else waiting).append(job)

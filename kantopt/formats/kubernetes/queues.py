@@ -17,7 +17,7 @@ from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
 
-_KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
+KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
 """Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs.
 
 GPUs by other names than this one, which KAI counts too, are those of :func:`gpus_held`.
@@ -49,8 +49,8 @@ class Queues:
         self.with_quota = frozenset(
             view.at("metadata").name()
             for view in objects.of("scheduling.run.ai", "Queue")
-            for key in _KAI_UNITS
-            if (quota := _number(view.at("spec", "resources", key), "quota")) is not None
+            for key in KAI_UNITS
+            if (quota := number(view.at("spec", "resources", key), "quota")) is not None
             and quota >= 0
         )
         """Queues of KAI's that say what jobs which are not preemptible may have of a resource."""
@@ -85,7 +85,7 @@ def _held(queue: Queue, gpus: Mapping[str, Fraction]) -> Queue:
     """Return a queue that knows what its pods hold of GPUs by other names."""
     if not (held := ceil(gpus.get(queue.name, 0))):
         return queue
-    counted, _ = _KAI_UNITS["gpu"]
+    counted, _ = KAI_UNITS["gpu"]
     rows = tuple(
         row.model_copy(update={"held": held}) if row.name == counted else row
         for row in queue.resources
@@ -96,7 +96,7 @@ def _held(queue: Queue, gpus: Mapping[str, Fraction]) -> Queue:
 def _volcano(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
     if "deserved" in spec:
-        notes.add("queues' deserved shares are left out, limits kept", name)
+        notes.add("queues' deserved shares count for evictions only, limits kept", name)
     if view.at("status").text("state") in ("Closed", "Closing"):
         notes.add("queues that are stopped take jobs all the same here", name)
     weight = spec.integer("weight", least=1, most=_MOST_WEIGHT)
@@ -115,16 +115,16 @@ def _volcano(view: View, notes: Notes) -> Placed:
 def _kai(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
     quotas, weight = [], None
-    for key, (resource, scale) in sorted(_KAI_UNITS.items()):
+    for key, (resource, scale) in sorted(KAI_UNITS.items()):
         limits = spec.at("resources", key)
-        limit = _number(limits, "limit")
+        limit = number(limits, "limit")
         if limit is not None and limit >= 0:
             amount = int(limit * scale)
             quotas.append(QueueResource(name=resource, nominal_quota=from_base(resource, amount)))
-        if (_number(limits, "quota") or 0) > 0:
-            notes.add("queues' deserved shares (quota) are left out, limits kept", name)
+        if (number(limits, "quota") or 0) > 0:
+            notes.add("queues' deserved shares (quota) count for evictions only, limits kept", name)
         if key == "gpu":
-            weight = _number(limits, "overQuotaWeight")
+            weight = number(limits, "overQuotaWeight")
     if weight is not None and not 0 <= weight <= _MOST_WEIGHT:
         spec.at("resources", "gpu").problem("overQuotaWeight", f"a number up to {_MOST_WEIGHT}")
         weight = None
@@ -138,7 +138,7 @@ def _kai(view: View, notes: Notes) -> Placed:
     )
 
 
-def _number(view: View, key: str) -> Fraction | None:
+def number(view: View, key: str) -> Fraction | None:
     """Read a number that may be written as a float, exactly."""
     value: Any = view.raw.get(key)
     if value is None:

@@ -11,8 +11,8 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.certificates.later import Since, since
 from kantopt.planning.certificates.preempted import raised
 from kantopt.planning.certificates.terms import attachable, careful_nodes, counted, terms_at
-from kantopt.planning.kueue_victims import without_victims
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.queue_victims import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.planning.kueue_victims import without_victims
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Role

@@ -11,7 +11,6 @@ from kantopt.planning.document.left import left_aside_from
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
-from kantopt.planning.explain.kueue import spared_words, unproved
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.remedies.others import (
     as_planned,
@@ -28,13 +27,14 @@ from kantopt.planning.explain.remedies.wishes import (
 )
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.running import Whereabouts, runs_message, standing
+from kantopt.planning.explain.spared import spared_words, unproved
 from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.failing import failing_jobs
-from kantopt.planning.kueue_victims import beyond
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import beyond
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.chosen import asked_for
 from kantopt.problem.derived.focus import focused, pending_podsets, wanted_pods

@@ -9,8 +9,8 @@ from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.edits import edited
-from kantopt.planning.explain.kueue import unproved
 from kantopt.planning.explain.nodes import histogram
+from kantopt.planning.explain.spared import unproved
 from kantopt.planning.explain.together import Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb

@@ -1,11 +1,12 @@
-"""Whom Kueue evicts for whom: a plan evicts nobody whom it would not, and leaves out who cannot.
+"""Whom queues let go for whom: a plan evicts nobody who does not go, and leaves out who cannot.
 
-That a job may be evicted for one that waits and not for another, more important one, no rule says.
-So those that wait take turns: who would let others have victims that Kueue evicts for none of them
-evicts nobody beside these. First come those that are required, then pods that exist, for
-kube-scheduler waits for nobody, then the most important, and of equals those who have victims. Nor
-does anybody evict beside these who only together with them asks for more than their queue's own, if
-that is all that it may take back. Of the jobs that run, those stay that nobody is left to evict.
+Kueue, KAI and Volcano evict by queues, kube-scheduler by priority. That a job may be evicted for
+one that waits and not for another, more important one, no rule says. So those that wait take turns:
+who would let others have victims that go for none of them evicts nobody beside these. Last come
+those who have no victims; before them first those that are required, then pods for kube-scheduler,
+which waits for nobody, then the most important, and of equals those who have more victims. Nor does
+anybody evict beside these who only together with them asks for more than their queue's own, if that
+is all that it may take back. Of the jobs that run, those stay that nobody is left to evict.
 
 Where a Workload has another priority than its pods, each goes by what it knows: Kueue by the one,
 kube-scheduler by the other.
@@ -53,8 +54,10 @@ class _Waiting:
     """Priority that kube-scheduler will see; who waits for it has no other."""
     evicts: Mapping[str, int]
     required: bool
-    by_kueue: bool
-    """Whether they wait for Kueue, and not for kube-scheduler."""
+    by_queue: bool
+    """Whether their queue says whom they evict, and not their priority alone."""
+    queued_only: bool
+    """Whether who is in no queue does not go for them: their scheduler evicts its own pods."""
     jobs: list[Job] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
@@ -66,8 +69,8 @@ class _Waiting:
         return self.priority > victim.priority and self._evicts(victim)
 
     def _evicts(self, victim: _Victim) -> bool:
-        if not (self.by_kueue and victim.queue):  # their pods will, once Kueue has let them go
-            return self.pods > victim.pods
+        if not (self.by_queue and (victim.queue or self.queued_only)):
+            return self.pods > victim.pods  # those of Kueue's will, once it has let them go
         return self.priority > victim.kueue <= self.evicts.get(victim.queue, _NOBODY)
 
 
@@ -86,7 +89,7 @@ class Spared:
         """Say so."""
         notes = Notes()
         for names, text in (
-            (self.stays, "jobs that Kueue evicts for none of those that wait are not evicted"),
+            (self.stays, "jobs that, by queues, go for none of those that wait are not evicted"),
             (
                 self.behind,
                 "jobs for which others are evicted than for those that wait and come first, or "
@@ -130,17 +133,17 @@ def notes_about(
 
 
 def beyond(snapshot: ClusterSnapshot, name: str) -> tuple[str, ...]:
-    """Return the queues of which Kueue may evict jobs for one that are no less important."""
+    """Return the queues of which more may be evicted for a job than any plan evicts."""
     return next((item.beyond for item in snapshot.victims if item.job == name), ())
 
 
 def beyond_words(snapshot: ClusterSnapshot, name: str) -> str:
-    """Say that Kueue may evict more for a job than any plan does; nothing if it may not."""
+    """Say that more may be evicted for a job than any plan evicts; nothing if it may not."""
     found = beyond(snapshot, name)
     if not found:
         return ""
     queues = f"queue{'' if len(found) == 1 else 's'} {listed(found)}"
-    return f"Kueue may evict jobs of {queues} for it that are no less important; no plan does"
+    return f"By queues, jobs of {queues} may be evicted for it that no plan evicts"
 
 
 def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
@@ -170,7 +173,7 @@ def spared(
     jobs = (*snapshot.jobs, *pending)
     if not snapshot.victims and all(job.pod_priority is None for job in jobs):
         return Spared()
-    evicts = {item.job: item.queues for item in snapshot.victims}
+    evicts = {item.job: item for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
     asking = [job for job in jobs if _may_evict(job, classes) and asked_for(job, patterns)]
     numbers = _Numbers(classes, asking)
@@ -184,14 +187,16 @@ def spared(
     for job in asking:
         told, own = evicts.get(job.full_name), (numbers.counted(job), numbers.pods(job))
         first = is_named(job.full_name, required)
-        group = _Waiting(*own, told or {}, first, told is not None)
-        key = first, told is not None, *own, frozenset((told or {}).items())
+        queues = {} if told is None else told.queues
+        kind = first, told is not None, told is not None and told.queued_only
+        group = _Waiting(*own, queues, *kind)
+        key = *kind, *own, frozenset(queues.items())
         groups.setdefault(key, group).jobs.append(job)
     wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
 
     def turn(group: _Waiting) -> tuple[object, ...]:
         has = sum(map(group.gets, victims))
-        return not group.required, group.by_kueue, -group.priority, -has
+        return not has, not group.required, group.by_queue, -group.priority, -has
 
     quotas = _Quotas(snapshot)
     for group in sorted(groups.values(), key=turn):

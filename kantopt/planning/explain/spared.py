@@ -1,14 +1,14 @@
-"""What Kueue makes of a job's victims, in words: whom it spares, and whom it may evict beside."""
+"""What queues make of a job's victims, in words: whom they spare, and who may be evicted beside."""
 
 from __future__ import annotations
 
-from kantopt.planning.kueue_victims import beyond_words, spared
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import beyond_words, spared
 from kantopt.schema.answers.explanation import Verdict
 
 
 def spared_words(question: Question, name: str) -> dict[str, str]:
-    """Say of jobs that are less important than one and that Kueue evicts none of for it, why."""
+    """Say of jobs that are less important than one and do not go for it, by its queue, why."""
     told = next((item for item in question.snapshot.victims if item.job == name), None)
     if told is None:
         return {}
@@ -17,17 +17,21 @@ def spared_words(question: Question, name: str) -> dict[str, str]:
     for job in question.snapshot.jobs:
         if job.full_name in stays:
             most, queue = told.queues.get(job.queue_name), job.queue_name
-            words[job.full_name] = f"Kueue evicts nobody of queue {queue} for this job"
+            words[job.full_name] = f"by its queue, nobody of queue {queue} goes for this job"
             if most is not None:
-                up_to = f"only up to priority {most}"
-                words[job.full_name] = f"Kueue evicts jobs of queue {queue} for this one {up_to}"
+                up_to = f"goes for this job only up to priority {most}"
+                words[job.full_name] = f"by its queue, who is in queue {queue} {up_to}"
+            elif not queue and told.queued_only:
+                words[job.full_name] = (
+                    "another scheduler has it, or no queue, and it does not go for this job"
+                )
             elif not queue:
                 words[job.full_name] = "its pods are no less important than those of this job"
     return words
 
 
 def unproved(verdict: Verdict, question: Question, name: str) -> Verdict:
-    """Take the proof from a verdict where Kueue may evict more for a job than any plan does."""
+    """Take the proof from a verdict where more may be evicted for a job than any plan does."""
     text = beyond_words(question.snapshot, name)
     if not text or verdict.status not in ("WAITS", "OVER_LIMIT", "OVER_QUOTA"):
         return verdict

@@ -1,0 +1,141 @@
+"""No plan evicts whom KAI or Volcano evicts for none of those that wait, by what Queues say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.schema.snapshot import Victims
+from tests.explain.helpers import explained
+from tests.formats.cluster_objects import Object, node, pod, read, thing
+from tests.formats.test_kueue_preemption import GPU, asked, evicted
+
+KAI, VOLCANO = "kai-scheduler", "volcano"
+SYSTEMS = [KAI, VOLCANO]
+
+
+def queue(system: str, name: str, deserved: int | None, parent: str = "", **more: Any) -> Object:
+    if system == KAI:
+        free = {"quota": -1, "limit": -1}
+        gpu = {"quota": -1 if deserved is None else deserved, "limit": -1}
+        resources = {"cpu": free, "memory": free, "gpu": gpu}
+        spec = {"resources": resources, "parentQueue": parent}
+        return thing("scheduling.run.ai/v2", "Queue", name, "", **spec, **more)
+    told = {} if deserved is None else {"deserved": {GPU: str(deserved)}}
+    return thing("scheduling.volcano.sh/v1beta1", "Queue", name, "", parent=parent, **told, **more)
+
+
+def of(system: str, name: str, to: str, gpus: int, priority: int, on: str = "") -> list[Object]:
+    """A job of one pod."""
+    key = "pod-group-name" if system == KAI else "scheduling.k8s.io/group-name"
+    version = "scheduling.run.ai/v2alpha2" if system == KAI else "scheduling.volcano.sh/v1beta1"
+    made = pod(
+        name,
+        on=on,
+        owner=f"Job/{name}",
+        annotations={key: f"g-{name}"},
+        requests={GPU: str(gpus)},
+        priority=priority,
+        schedulerName=system,
+    )
+    return [thing(version, "PodGroup", f"g-{name}", minMember=1, queue=to), made]
+
+
+def told(*items: Object | list[Object]) -> Victims:
+    """What is said of the only job that waits."""
+    found = [each for item in items for each in (item if isinstance(item, list) else [item])]
+    (victims,) = read(node("a"), *found).snapshot.victims
+    return victims
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    ("theirs", "own", "goes", "unsure"),
+    [
+        (8, 0, False, False),  # within what it deserves
+        (4, 8, True, False),
+        (4, 0, False, True),  # both are beyond it: fair shares decide
+    ],
+)
+def test_jobs_of_another_queue_go_as_far_as_it_has_more_than_it_deserves(
+    system: str, theirs: int, own: int, goes: bool, unsure: bool
+) -> None:
+    queues = [queue(system, "a", theirs), queue(system, "b", own)]
+    items = [*queues, *of(system, "r", "a", 8, 1, on="a"), *of(system, "w", "b", 8, 9)]
+    assert evicted(*items) == ({"g-r"} if goes else set())
+    assert set(told(*items).queues) == ({"a", "b"} if goes else {"b"})
+    assert told(*items).beyond == (("a",) if unsure else ())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_jobs_of_the_own_queue_go_by_priority(system: str) -> None:
+    items = [queue(system, "a", 8), *of(system, "r", "a", 8, 1, on="a")]
+    assert evicted(*items, *of(system, "w", "a", 8, 9)) == {"g-r"}
+    assert evicted(*items, *of(system, "w", "a", 8, 1)) == set()
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_pods_of_other_schedulers_do_not_go(system: str) -> None:
+    other = pod("web", on="a", owner="ReplicaSet/web", requests={GPU: "8"}, priority=0)
+    waits = of(system, "w", "a", 8, 9)
+    assert evicted(queue(system, "a", 8), other, *waits) == set()
+    mine = of(system, "w", "a", 8, 0, on="a")
+    alone = pod("p", owner="Job/p", requests={GPU: "8"}, priority=9)
+    assert evicted(queue(system, "a", 8), *mine, alone) == {"g-w"}  # kube-scheduler asks nobody
+
+
+def test_queues_that_volcano_takes_nothing_back_from_are_left_alone() -> None:
+    queues = [queue(VOLCANO, "a", 0, reclaimable=False), queue(VOLCANO, "b", 8)]
+    found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+def test_what_volcano_guarantees_is_deserved_too() -> None:
+    guarantee = {"resource": {GPU: "8"}}
+    queues = [queue(VOLCANO, "a", 0, guarantee=guarantee), queue(VOLCANO, "b", 8)]
+    found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+def test_where_nothing_says_what_queues_deserve_their_weights_may_decide() -> None:
+    queues = [queue(VOLCANO, "a", None), queue(VOLCANO, "b", None)]
+    found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ("a",))
+
+
+def test_a_quota_without_limit_is_never_gone_beyond() -> None:
+    queues = [queue(KAI, "a", None), queue(KAI, "b", 8)]
+    found = told(*queues, of(KAI, "r", "a", 8, 1, on="a"), of(KAI, "w", "b", 8, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_queues_below_different_ones_are_weighed_by_these(system: str) -> None:
+    """The department of who runs has no more than it deserves, whatever its queue has."""
+    tree = [
+        *(queue(system, name, 8) for name in ("one", "two")),
+        queue(system, "a", 0, "one"),
+        queue(system, "b", 0, "two"),
+    ]
+    items = [*of(system, "r", "a", 8, 1, on="a"), *of(system, "w", "b", 4, 9)]
+    assert set(told(*tree, *items).queues) == {"b"}
+    assert set(told(queue(system, "one", 4), *tree[1:], *items).queues) == {"a", "b"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_who_may_go_though_no_less_important_is_told_and_nothing_is_proved(system: str) -> None:
+    queues = [queue(system, "a", 4), queue(system, "b", 8)]
+    items = [*queues, *of(system, "r", "a", 8, 9, on="a"), *of(system, "w", "b", 8, 9)]
+    assert told(*items).beyond == ("a",)
+    verdict = explained(asked(*items), "g-w").verdict
+    assert verdict.status == "WAITS"
+    assert not verdict.proved
+    assert "jobs of queue a may be evicted for it that no plan evicts" in verdict.message
+
+
+def test_who_has_no_victims_keeps_nobody_from_having_some() -> None:
+    """The most important waits in another queue, whose jobs go for nobody of it."""
+    queues = [queue(KAI, "a", 8), queue(KAI, "b", 0)]
+    items = [*queues, *of(KAI, "r", "a", 8, 1, on="a"), *of(KAI, "w", "b", 8, 50)]
+    assert evicted(*items, *of(KAI, "x", "a", 8, 9)) == {"g-r"}

@@ -41,7 +41,7 @@ from kantopt.formats.kubernetes.reclaims import reclaims, scheduled_by
 from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.kubernetes.stays import Stays
-from kantopt.formats.kubernetes.topology import Levels, find_levels
+from kantopt.formats.kubernetes.topology import find_levels, note_outside
 from kantopt.formats.kubernetes.units import Units, with_unit_gangs, with_unit_priorities
 from kantopt.formats.kubernetes.unstarted import unstarted
 from kantopt.formats.kubernetes.volumes.attachments import attachable
@@ -52,7 +52,6 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
-    HOSTNAME,
     ClusterSnapshot,
     Node,
     PodDisruptionBudget,
@@ -181,7 +180,7 @@ class _Import:
             notes,
         )
         running, waiting = self._jobs(reader, members)
-        self._note_levels(reader.levels, nodes)
+        note_outside(reader.levels, nodes, notes)
         self._note_resources(nodes, [*running, *waiting])
         for ignored in objects.ignored:
             notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
@@ -349,14 +348,6 @@ class _Import:
     def _names(self, pod: Pod) -> tuple[str, ...]:
         """Return the names by which people know the job of a pod, other than its own."""
         return (*names_of([pod]), *self._workloads.names(pod))
-
-    def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
-        wanted = [level for level in levels.topology.levels if level.node_label != HOSTNAME]
-        for node in nodes:
-            lacks = next((level for level in wanted if not node.labels.get(level.node_label)), None)
-            if lacks is not None:
-                text = "they take no job that requires one or a finer level"
-                self._notes.add(f"nodes that are in no {lacks.name}: {text}", node.name)
 
     def _note_resources(self, nodes: Iterable[Node], jobs: Iterable[Job]) -> None:
         """Name resources that are asked for and that no node offers; they are kept."""

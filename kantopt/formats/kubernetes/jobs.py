@@ -313,9 +313,7 @@ class JobsReader:
         level = self.levels.tier(gang.tier)
         if level is None:
             self._notes.add("network tiers without HyperNodes are left out", f"tier {gang.tier}")
-        if not level:
-            return {}
-        return {"required" if gang.tier_is_hard else "preferred": level}
+        return {"required" if gang.tier_is_hard else "preferred": level} if level else {}
 
     def _within(self, gang: Gang, first: Pod) -> Wish:
         """Return the finest of several levels: its domains lie in those of the others."""

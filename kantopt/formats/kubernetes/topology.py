@@ -128,6 +128,16 @@ def with_hostname(levels: Levels) -> Levels:
     return Levels(topology, levels.tiers, levels.labels, levels.aliases)
 
 
+def note_outside(levels: Levels, nodes: Sequence[Node], notes: Notes) -> None:
+    """Say which nodes are in no domain, each under the coarsest level that it lacks."""
+    wanted = [level for level in levels.topology.levels if level.node_label != HOSTNAME]
+    for node in nodes:
+        lacks = next((level for level in wanted if not node.labels.get(level.node_label)), None)
+        if lacks is not None:
+            text = "they take no job that requires one or a finer level"
+            notes.add(f"nodes that are in no {lacks.name}: {text}", node.name)
+
+
 def _levels(pairs: Sequence[tuple[str, str]]) -> Levels:
     """Name levels after the end of their labels, or by alias."""
     taken: dict[str, str] = {}

@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from tests.questions import model, question
 
 
-def vm_question(seed: int, *, also: str = "", cordoned: str = "") -> Instance:
+def vm_question(seed: int, *, also: str = "", cordoned: str = "", of: str = "free") -> Instance:
     """Some machines of one to three zones and some VMs on one zone or on all; some pending.
 
     Slots of some size are counted per zone or per machine, under limits now and then.
@@ -20,6 +20,8 @@ def vm_question(seed: int, *, also: str = "", cordoned: str = "") -> Instance:
         Name of an empty machine more, like the first one.
     cordoned
         Machine that nobody comes to.
+    of
+        What the slots that are missing are counted from.
     """
     rng = random.Random(seed)
     zones = rng.choice((1, 2, 2, 3))
@@ -72,7 +74,7 @@ def vm_question(seed: int, *, also: str = "", cordoned: str = "") -> Instance:
         nodes.append({**nodes[0], "name": also})
     for node in nodes:
         node["unschedulable"] = node["name"] == cordoned
-    slots = {"resource": "cpu", "size": rng.choice((2, 3, 4))}
+    slots = {"resource": "cpu", "size": rng.choice((2, 3, 4)), "of": of}
     if on_zones:
         slots["device_class"] = "zone"
     first: list[Any] = [{"fragment_rate": slots}, "moves"]

@@ -20,7 +20,7 @@ from kantopt.schema.model import Metric, Model, Objective
 from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.verify.metrics import MEASURES
-from kantopt.verify.metrics.fragment_rate import free_amounts
+from kantopt.verify.metrics.fragment_rate import free_amounts, slots_now
 from kantopt.verify.metrics.fragmented_nodes import node_gpus_used
 from kantopt.verify.replay import replay
 from kantopt.verify.step import Step
@@ -227,12 +227,11 @@ def _fragments(measured: _Measured, tier: Tier) -> Iterator[Figure]:
     scope = f"{size} {resource} per {tier.device_class or 'node'}"
 
     def unusable(step: Step) -> tuple[int, int]:
-        free = free_amounts(tier, step)
+        free = free_amounts(tier, step.loads)
         return sum(amount % tier.size for amount in free), sum(free)
 
     def slots(step: Step) -> tuple[int, int]:
-        free = free_amounts(tier, step)
-        return sum(amount // tier.size for amount in free), sum(free) // tier.size
+        return slots_now(tier, step.loads), sum(free_amounts(tier, step.loads)) // tier.size
 
     # The rate is known as FR16 for 16 cores; only whole sizes make such a name.
     name = f"FR{size}" if str(size).isalnum() else "FR"

@@ -22,7 +22,7 @@ from kantopt.schema.model import Metric, Objective
 from kantopt.schema.objectives import ClusterObjective
 from kantopt.schema.quantity import from_base, parse_quantity, to_base
 from kantopt.verify.metrics import MEASURES
-from kantopt.verify.metrics.fragment_rate import free_amounts
+from kantopt.verify.metrics.fragment_rate import free_amounts, slots_now, slots_offered
 from kantopt.verify.step import Step
 
 FORMS = (
@@ -221,6 +221,7 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
         "resource": resource,
         "size": int(size) if size.isdigit() else size,
         "device_class": device_class,
+        "of": "capacity",  # what is free differs by plan where pods come to nodes that count
         **goal.nodes,
     }
     tier = goal.tier(_objective(Metric.FRAGMENT_RATE, **slot))
@@ -229,11 +230,12 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
         what = f"{device_class} has" if device_class else "node has"
         most = f"at most {from_base(resource, largest)}, as much as any {what}"
         raise goal.unknown(f"a slot of {size} {resource}", most)
-    free = free_amounts(tier, goal.step())
-    ideal, now = sum(free) // tier.size, sum(amount // tier.size for amount in free)
+    loads = goal.step().loads
     if wanted is not None and wanted.endswith("%"):
-        wanted = str(_slots_of_rate(goal, wanted, sum(free), tier.size))
-    target = _left(goal, wishes, wanted, now, ideal, "slots")
+        free = sum(free_amounts(tier, loads))
+        wanted = str(_slots_of_rate(goal, wanted, free, tier.size))
+    offered = slots_offered(tier, goal.instance)
+    target = _left(goal, wishes, wanted, slots_now(tier, loads), offered, "slots")
     return _objective(Metric.FRAGMENT_RATE, **slot, **target)
 
 
@@ -248,7 +250,7 @@ def _largest(instance: Instance, tier: Tier) -> int:
 
 
 def _slots_of_rate(goal: _Goal, text: str, free: int, size: int) -> int:
-    """Fewest slots that leave at most P percent of what is free outside of slots."""
+    """Fewest slots that leave at most P percent of what is free now outside of slots."""
     number = text.removesuffix("%")
     if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", number) or Fraction(number) > 100:
         raise goal.fail(quote(text), "a rate from 0% to 100%")

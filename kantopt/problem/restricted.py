@@ -78,12 +78,14 @@ def restricted(instance: Instance, tier: Tier, parameters: object) -> Tier:
     if isinstance(parameters, GroupsObjective):
         return replace(tier, level=_level(instance, parameters.level))
     if isinstance(parameters, FragmentObjective):
-        named_slot = "" if parameters.target is None else slot_name(parameters)
+        plain = parameters.target is None and parameters.of == "free"
+        named_slot = "" if plain else slot_name(parameters)
         return replace(
             tier,
             resource=instance.resources.index(parameters.resource),
             size=to_base(parameters.resource, parameters.size),
             device_class=parameters.device_class,
+            of_capacity=parameters.of == "capacity",
             scope=", ".join(filter(None, (named_slot, selector))),
         )
     return tier
@@ -112,9 +114,10 @@ ANY_GPU = "gpu"
 
 
 def slot_name(slot: FragmentObjective) -> str:
-    """Name of a slot: ``cpu:16``, ``cpu:16/numa`` on devices."""
+    """Name of a slot: ``cpu:16``, ``cpu:16/numa`` on devices, ``... of capacity``."""
     devices = "" if slot.device_class is None else f"/{slot.device_class}"
-    return f"{slot.resource}:{slot.size}{devices}"
+    counted = "" if slot.of == "free" else f" of {slot.of}"
+    return f"{slot.resource}:{slot.size}{devices}{counted}"
 
 
 def _level(instance: Instance, name: str | None) -> int | None:

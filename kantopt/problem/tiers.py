@@ -39,6 +39,8 @@ class Tier:
     """Of ``balance``: those whose load counts above ``size`` thousandths of what a node offers."""
     size: int = 0
     device_class: str | None = None
+    of_capacity: bool = False
+    """Of ``fragment_rate``: slots are counted from what is offered, not from what is free."""
     mix: tuple[Shape, ...] = ()
     selector: str = ""
     """Label of the nodes that count, ``KEY=VALUE`` or ``KEY``; empty: all of them count."""

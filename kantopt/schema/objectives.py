@@ -161,6 +161,11 @@ class FragmentObjective(NodesObjective):
     device_class: str | None = Field(
         default=None, description="count slots per device of this class; default: per node"
     )
+    of: Literal["free", "capacity"] = Field(
+        default="free",
+        description="what the slots that are missing are counted from: those that all that is free "
+        "would make in one piece, or those that there would be if nothing ran",
+    )
 
 
 class NoParameters(ModelPart):

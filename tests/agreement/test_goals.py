@@ -48,17 +48,18 @@ BLOCKS = 8
 
 def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
     """One or two goals, with targets to be said: see :func:`aimed`."""
+    of = {"of": rng.choice(("free", "capacity"))}
     kinds: list[tuple[str, dict[str, Any]]] = [
         ("nodes_in_use", {}),
         ("domains_in_use", {"level": "rack"}),
-        ("fragment_rate", {"resource": "cpu", "size": rng.randint(2, 3)}),
+        ("fragment_rate", {"resource": "cpu", "size": rng.randint(2, 3), **of}),
     ]
     if any(node.gpu_milli for node in instance.nodes):
         shape = {"requests": {"cpu": 1, GPU: rng.randint(1, 2)}}
         kinds += [
             ("fragmented_nodes", {}),
             ("stranded_gpus", {"mix": [{"count": 2, **shape}]}),
-            ("fragment_rate", {"resource": GPU, "size": 2}),
+            ("fragment_rate", {"resource": GPU, "size": 2, **of}),
         ]
     found = []
     for name, parameters in rng.sample(kinds, rng.choice((1, 1, 2))):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+from kantopt.schema.answers.plan import Goal
 from tests.fuzz.plain_replay import Act, Wave
-from tests.fuzz.untidy import Asked
+from tests.fuzz.untidy import Asked, free_of
 from tests.fuzz.world import World
 
 
@@ -35,6 +37,20 @@ def broken_promises(world: World, asked: Asked, waves: list[Wave]) -> Iterator[s
         for what, pods in totals.get(name, {}).items():
             if pods > most:
                 yield f"{name} {what}: {pods} of {most}"
+
+
+def miscounted(world: World, asked: Asked, told: Goal) -> Iterator[str]:
+    """What is told wrong of free slots, where these are the first goal."""
+    found = re.match(r"fragment-rate=cpu:(\d+)[^:]*(?::\+(\d+))?$", asked.goals[0])
+    if found is None:
+        return
+    size, more = int(found[1]), found[2]
+    before, after = (
+        sum(free // size for free in free_of(world, where)) for where in (world.now, world.then)
+    )
+    missed = None if more is None else max(0, before + int(more) - after)
+    if (told.before, told.after, told.missed_by) != (before, after, missed):
+        yield f"{told.before}, {told.after}, {told.missed_by} told of {before}, {after}, {missed}"
 
 
 def _bound(acts: list[Act], job: str) -> bool:

@@ -20,7 +20,7 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from tests.fuzz.inline import InlineSolver
-from tests.fuzz.promises import broken_promises
+from tests.fuzz.promises import broken_promises, miscounted
 from tests.fuzz.trial import Outcome, carried_out, has_circle, plain, retarget
 from tests.fuzz.untidy import untidy
 
@@ -53,6 +53,9 @@ def tidied(seed: int) -> Outcome:
     outcome = carried_out(seed, world, result.instance, waves, circle=has_circle(world))
     outcome.faults |= {str(finding) for finding in (*verdict.findings, *problems)}
     outcome.faults |= set(broken_promises(world, wanted, plain(result.instance, waves)))
+    outcome.faults |= {
+        fault for goal in result.plan.goals[:1] for fault in miscounted(world, wanted, goal)
+    }
     outcome.faults |= {
         f"{goal.objective} is worse than before"
         for goal in result.plan.goals[:1]

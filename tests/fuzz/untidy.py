@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tests.fuzz.draw import add_job, bind
-from tests.fuzz.world import Job, World
+from tests.fuzz.world import Job, Where, World
 
 Kind = str
 KINDS: tuple[Kind, ...] = (
@@ -63,6 +63,8 @@ def untidy(seed: int) -> tuple[World, Asked]:
         _vary(rng, world, world.jobs[f"j{i}"])
     for name in [name for name in world.jobs if not world.now.get(name)]:
         del world.jobs[name]
+    if kind == "slots" and rng.random() < 0.4:
+        world.cordoned = {rng.choice(list(world.nodes))}
     asked = Asked(_goals(rng, world, kind))
     _limit(rng, world, asked)
     return _settled(seed, world, asked)
@@ -148,19 +150,21 @@ def _vary(rng: random.Random, world: World, job: Job) -> None:
     job.kept = rng.random() < 0.08
 
 
-def _free(world: World) -> list[int]:
-    used = world.load(world.now)
+def free_of(world: World, where: Where) -> list[int]:
+    """What is free of each node that counts, or of each of its zones."""
+    used = world.load(where)
     return [
         cpu - used[node, zone, "cpu"]
         for node, (cpu, _) in world.nodes.items()
         for zone in range(max(1, world.zones))
+        if node not in world.cordoned
     ]
 
 
 def _goals(rng: random.Random, world: World, kind: Kind) -> list[str]:
     more = rng.choice(("", ":+1", ":+2", ":+2"))
     if kind == "slots":
-        free = _free(world)
+        free = free_of(world, world.now)
         sizes = [k for k in (2, 3, 4, 5) if sum(free) // k > sum(f // k for f in free)]
         where = "/zone" if world.zones else ""
         return [f"fragment-rate=cpu:{rng.choice(sizes or [2])}{where}{more}"]
@@ -178,7 +182,7 @@ def _goals(rng: random.Random, world: World, kind: Kind) -> list[str]:
 def _want(rng: random.Random, world: World) -> None:
     """Let a job wait that needs nearly all of a node, or two."""
     most = max(cpu for cpu, _ in world.nodes.values())
-    size = min(most, max(_free(world)) + rng.choice((1, 1, 2, 3)))
+    size = min(most, max(free_of(world, world.now)) + rng.choice((1, 1, 2, 3)))
     job = Job("wanted", rng.choice((1, 1, 1, 2)), size, 4, priority=9)
     job.gang = job.pods > 1
     world.jobs["wanted"] = job

@@ -67,6 +67,8 @@ class World:
     limits: dict[str, int] = field(default_factory=dict)
     unit: str = "cpu"
     """What is called CPUs here may be something else."""
+    cordoned: set[str] = field(default_factory=set)
+    """Nodes that nobody comes to, and that no goal counts."""
 
     def load(self, where: Where) -> Counter[tuple[str, int, str]]:
         """CPU and memory in use by node and zone (0 where there are none)."""
@@ -142,10 +144,11 @@ class World:
         cpu, memory = self.nodes[name]
         room = {self.unit: cpu, "memory": memory}
         labels = {"rack": self.racks[name], "pool": self.pools[name]}
+        closed = {"unschedulable": True} if name in self.cordoned else {}
         if self.zones:
             zone = {"class": "zone", "count": self.zones, "capacity": room}
-            return {"name": name, "labels": labels, "devices": [zone]}
-        return {"name": name, "labels": labels, "allocatable": room}
+            return {"name": name, "labels": labels, "devices": [zone], **closed}
+        return {"name": name, "labels": labels, "allocatable": room, **closed}
 
     def _job(self, job: Job) -> dict[str, Any]:
         asked = {self.unit: job.cpu, "memory": job.memory}

@@ -92,21 +92,23 @@ def test_no_bound_on_virtual_machines_exceeds_the_optimum(block: int) -> None:
     assert tight >= 0.8 * checked
 
 
+@pytest.mark.parametrize("of", ["free", "capacity"])
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_a_cordoned_machine_leaves_bounds_valid_and_an_empty_one_leaves_them_as_they_are(
-    block: int,
+    block: int, of: str
 ) -> None:
     tight = checked = 0
     for seed in range(block, SEEDS, BLOCKS):
-        expected, _ = best(cordoned := vm_question(seed, cordoned="n1"))
+        expected, _ = best(cordoned := vm_question(seed, cordoned="n1", of=of))
         assert expected is not None
         for t, bound in bounds(cordoned, expected):
             checked += 1
             tight += bound == expected[t]
             assert bound <= expected[t], f"seed {seed}"
-        plain, more = vm_question(seed), vm_question(seed, also="x", cordoned="x")
-        of_plain = dict(bounds(plain, optimum(seed)))
-        assert dict(bounds(more, optimum(seed))) == of_plain, f"seed {seed}"
+        plain, more = vm_question(seed, of=of), vm_question(seed, also="x", cordoned="x", of=of)
+        value, _ = best(plain)
+        assert value is not None
+        assert dict(bounds(more, value)) == dict(bounds(plain, value)), f"seed {seed}"
     assert checked >= 80
     assert tight >= 0.7 * checked
 

@@ -10,13 +10,14 @@ from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.verify.metrics.fragment_rate import slots_offered
 
 Piece = tuple[int, int | None]
 """A node, or a node and one of its devices."""
 
 
 def fragment_rate_expr(m: Variables, tier: Tier) -> LinearExprT:
-    """Slots that the free amount would make in one piece, less those that it makes."""
+    """Slots that the free amount, or all that is offered, would make, less those that it makes."""
     r, size = tier.resource, tier.size
     if r is None:
         return 0
@@ -30,17 +31,18 @@ def fragment_rate_expr(m: Variables, tier: Tier) -> LinearExprT:
                 free.append(((n, d), m.device_free(n, d, r), node.devices[d].capacity[r]))
         elif limit is not None:
             free.append(((n, None), m.free(n, r, limit), limit))
-    total = sum(limit for _, _, limit in free)
-    ideal = m.cp.new_int_var(0, total // size, "ideal_slots")
-    m.cp.add(size * ideal >= _total_free(m, tier, r, free) - (size - 1))
-    terms: Terms = [(ideal, 1)]
+    made: Terms = []  # taken off
     takers = _takers(m, r, on_devices=tier.device_class is not None)
     for i, (piece, left, limit) in enumerate(free):
         slots = m.cp.new_int_var(0, limit // size, f"slots[{i}]")
         m.cp.add(size * slots <= left)
         _add_rounded(m, slots, size, _standing_free(m, piece, r, limit), takers.get(piece, []))
-        terms.append((slots, -1))
-    return weighted(terms)
+        made.append((slots, -1))
+    if tier.of_capacity:
+        return slots_offered(tier, m.instance) + weighted(made)
+    ideal = m.cp.new_int_var(0, sum(limit for _, _, limit in free) // size, "ideal_slots")
+    m.cp.add(size * ideal >= _total_free(m, tier, r, free) - (size - 1))
+    return weighted([(ideal, 1), *made])
 
 
 def _total_free(

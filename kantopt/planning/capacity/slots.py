@@ -21,7 +21,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Objective, Rule
 from kantopt.schema.quantity import from_base
-from kantopt.verify.metrics.fragment_rate import free_amounts
+from kantopt.verify.metrics.fragment_rate import ideal_slots
 from kantopt.verify.step import Step
 
 Begin = Callable[[Instance, tuple[Tier, ...], Deadline], Run]
@@ -55,7 +55,7 @@ def free_slots(
     placement, (rate, moved) = run.incumbent.placement, run.incumbent.values
     floors = run.incumbent.floors
     tier = run.tiers[0]
-    ideal = sum(free_amounts(tier, Step(instance, instance.current, instance.current))) // tier.size
+    ideal = ideal_slots(tier, Step(instance, instance.current, instance.current))
     # Nodes that do not count may take pods all the same: only where there are none is what is
     # free in all the same in every plan. And pods near which others come may need a copy there.
     whole = len(counted(instance, tier)) == len(instance.nodes) and instance.on(Rule.CAPACITY)

@@ -14,7 +14,7 @@ from kantopt.schema.answers.plan import Goal, GoalUnit, Plan
 from kantopt.schema.model import Metric
 from kantopt.schema.quantity import from_base
 from kantopt.verify.metrics import MEASURES
-from kantopt.verify.metrics.fragment_rate import free_amounts
+from kantopt.verify.metrics.fragment_rate import ideal_slots
 from kantopt.verify.step import Step
 
 _TIDY = (
@@ -99,7 +99,7 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             text, unit, most = f"empty domains of {level}", "domains", (domains, domains)
         case Metric.FRAGMENT_RATE:
             text, unit = _slots(tier, instance), "slots"
-            most = (_ideal(tier, before), _ideal(tier, after))
+            most = (ideal_slots(tier, before), ideal_slots(tier, after))
         case Metric.UNPLACED:
             scope = "" if tier.priority is None else f" of priority {tier.priority}"
             text, unit = f"jobs without their pods{scope}", "jobs" if tier.unit == "jobs" else unit
@@ -146,8 +146,3 @@ def _slots(tier: Tier, instance: Instance) -> str:
     resource = instance.resources[tier.resource]
     size = f"{from_base(resource, tier.size)} {resource}"
     return f"free slots of {size} per {tier.device_class or 'node'}"
-
-
-def _ideal(tier: Tier, step: Step) -> int:
-    """Slots that all that is free would make in one piece."""
-    return sum(free_amounts(tier, step)) // tier.size

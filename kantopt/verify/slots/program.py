@@ -15,6 +15,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.departures import evictable, may_move
+from kantopt.verify.metrics.fragment_rate import slots_offered
 from kantopt.verify.slots.pieces import Ask, Pieces, pieces_of
 from kantopt.verify.slots.rows import Row, limit_rows, name_of, none_of, tier_row
 
@@ -51,8 +52,9 @@ class Kind:
 class Program:
     """Sums over pods and pieces: row 0 is minimised, each other row is at most its limit.
 
-    A piece adds ``lacking`` of its free amount to each row, times the row's weight. Where all that
-    is free is the same in every plan, that is less its slots; else what is free beyond whole slots.
+    A piece adds ``lacking`` of its free amount to each row, times the row's weight. Where slots are
+    counted from the same number in every plan, that is less its slots; else what is free beyond
+    whole slots.
     """
 
     instance: Instance
@@ -69,7 +71,7 @@ class Program:
     grain: int
     """Largest amount that divides a slot and all that can be free."""
     ideal: int | None
-    """Slots that all free amounts would make in one piece, if the same in every plan."""
+    """What slots are counted from, if the same in every plan."""
 
     def lacking(self, free: int) -> int:
         """Return what a piece with so much free adds to the tier of slots."""
@@ -183,8 +185,10 @@ def _ideal(instance: Instance, tier: Tier, pieces: Pieces) -> int | None:
     """Slots in all that is free of the pieces that count, if that is the same in every plan.
 
     So if no pod can be evicted or bound, none comes to or leaves a node that does not count, and no
-    piece that counts is overfull.
+    piece that counts is overfull. Or if it is not what is free that slots are counted from.
     """
+    if tier.of_capacity:
+        return slots_offered(tier, instance)
     lost = evictable(instance)
     if any(s in lost or not instance.podsets[s].running for s in pieces.asks):
         return None

@@ -65,6 +65,7 @@ EXCUSED = {
     "DisplacedObjective.by": _OTHER_QUESTION,
     "DisplacedObjective.unit": _OTHER_QUESTION,
     "DomainsObjective.level": _OTHER_QUESTION,
+    "FragmentObjective.of": _OTHER_QUESTION,
     "FragmentObjective.resource": _OTHER_QUESTION,
     "GroupsObjective.level": _OTHER_QUESTION,
     "MixShape.count": _OTHER_QUESTION,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from kantopt.clock import Deadline
-from kantopt.planning.document.goals import benefit, disturbed
+from kantopt.planning.document.goals import benefit, disturbed, most_benefit
 from kantopt.planning.document.identity import identified
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
@@ -123,9 +123,10 @@ def defragment(
 ) -> Result:
     """Plan moves that reach the goals.
 
-    Where the goals gain less per disturbed pod than they must, the
-    limit of moves is lowered to what the gain is worth and the question asked again: what is left
-    is the largest gain that is worth its moves, at last nothing at all.
+    Where the goals gain less per disturbed pod than they must, so many pods are disturbed as the
+    gain is worth and the question asked again: what is left is worth its moves, at last nothing at
+    all. If no plan at all gains so much that it were worth more pods, it is the largest such gain;
+    else only what is proved of the question as it was asked is said.
 
     Parameters
     ----------
@@ -146,24 +147,67 @@ def defragment(
     if not least:
         result = make_plan(question, model, options, deadline, tell, solver, last, again=again)
         return _told(result, doubts)
+
+    def ask(evictions: int, moves: int) -> Result:
+        limits = model.limits.model_copy(update={"evictions": evictions, "moves": moves})
+        fewer = model.model_copy(update={"limits": limits})
+        return make_plan(question, fewer, options, _half(deadline), tell, None, last)
+
     # Of the questions that follow one was answered last: not this one, perhaps.
     result = make_plan(question, model, options, _half(deadline), tell, solver, last)
-    first, gained = result, benefit(result.plan)
-    while disturbed(result.plan) > 0 and benefit(result.plan) < least * disturbed(result.plan):
-        worth = max(benefit(result.plan), Fraction(0)) // least
-        before = model.limits.moves
-        most = worth if before is None else min(worth, before - 1)
-        update = {"moves": most} if most > 0 else {"moves": 0, "evictions": 0}
-        model = model.model_copy(update={"limits": model.limits.model_copy(update=update)})
-        result = make_plan(question, model, options, _half(deadline), tell, None, last)
+    first, gained, sure = result, benefit(result.plan), True
+    while (pods := disturbed(result.plan)) and benefit(result.plan) < least * pods:
+        most = most_benefit(result.plan)
+        sure = sure and most is not None and most < least * pods
+        worth = (most if sure and most is not None else benefit(result.plan)) // least
+        result, whole = _within(max(0, worth), model.limits, ask)
+        sure = sure and whole
     if result is not first:
         pods = disturbed(first.plan)
         text = (
             f"a gain of {_decimal(gained)} for {pods} disturbed pods is less than the "
             f"{_decimal(least)} per pod that is asked for: fewer are moved"
         )
-        result = _told(result, (text,))
+        result = _told(result if sure else _as_proved(result, first.plan), (text,))
     return _told(result, doubts)
+
+
+def _within(most: int, limits: Limits, ask: Callable[[int, int], Result]) -> tuple[Result, bool]:
+    """Return a plan that disturbs so many pods at most; whether what it proves holds for all such.
+
+    ``ask`` is given most evictions and most moves.
+    """
+    moves, evictions = limits.moves, min(most, limits.evictions or 0)
+
+    def of(evicted: int, moved: int) -> Result:
+        return ask(evicted, moved if moves is None else min(moves, moved))
+
+    result = of(evictions, most)
+    if disturbed(result.plan) <= most:
+        return result, True
+    shared = [of(e, most - e) for e in range(min(evictions, _MOST_SHARES) + 1)]
+    return max(shared, key=lambda each: (benefit(each.plan), -disturbed(each.plan))), False
+
+
+_MOST_SHARES = 8
+"""Most evictions of which it is tried how many of the disturbed pods they should be."""
+
+
+def _as_proved(result: Result, asked: Plan) -> Result:
+    """Say of a plan only what is proved of the question that another one answers."""
+    rows, of_asked = [], {row.name: row for row in asked.objectives}
+    for row in result.plan.objectives:
+        known = of_asked.get(row.name)  # where nobody is evicted tiers may be others
+        bound = None if known is None or known.given else known.bound
+        proved_by = "none" if known is None or bound is None else known.proved_by
+        status = "UNKNOWN" if bound is None else "OPTIMAL" if bound == row.value else "FEASIBLE"
+        update = {"bound": bound, "proved_by": proved_by, "status": status, "given": ()}
+        rows.append(row.model_copy(update=update))
+    solver = result.plan.solver
+    if solver.status == "OPTIMAL" and any(row.status != "OPTIMAL" for row in rows):
+        solver = solver.model_copy(update={"status": "FEASIBLE"})
+    plan = result.plan.model_copy(update={"objectives": tuple(rows), "solver": solver})
+    return replace(result, plan=identified(plan))
 
 
 def _half(deadline: Deadline) -> Deadline:

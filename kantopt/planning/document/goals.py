@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from kantopt.problem.counted import counted, counted_domains
@@ -11,6 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.restricted import ANY_GPU, PER_UNIT
 from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.answers.plan import Goal, GoalUnit, Plan
+from kantopt.schema.answers.plan import Tier as Row
 from kantopt.schema.model import Metric
 from kantopt.schema.quantity import from_base
 from kantopt.verify.metrics import MEASURES
@@ -68,11 +69,31 @@ def impossible(plan: Plan) -> tuple[str, ...]:
 
 
 def benefit(plan: Plan) -> Fraction:
-    """What all goals gain together: nodes, domains, slots, GPUs, jobs, units of price, watts."""
-    gained = Fraction(0)
-    for goal in plan.goals:
-        gained += Fraction(goal.gain, PER_UNIT.get(goal.unit, 1))
-    return gained
+    """What all goals gain together: nodes, domains, slots, GPUs, jobs, units of price, watts.
+
+    What is beyond the number that is wanted is no gain.
+    """
+    return sum((_gained(tier, tier.value) for tier in _tiers(plan)), Fraction(0))
+
+
+def most_benefit(plan: Plan) -> Fraction | None:
+    """Most that any plan of the question gains, as far as a plan proves one; ``None``: unknown."""
+    found = Fraction(0)
+    for tier in _tiers(plan):
+        if tier.bound is None or tier.given:
+            return None
+        found += _gained(tier, tier.bound)
+    return found
+
+
+def _tiers(plan: Plan) -> Iterator[Row]:
+    """Objectives that are goals."""
+    goals = {goal.objective for goal in plan.goals}
+    return (tier for tier in plan.objectives if tier.name in goals)
+
+
+def _gained(tier: Row, value: int) -> Fraction:
+    return Fraction(tier.before - value, PER_UNIT.get(tier.unit, 1) * (tier.mix_weight or 1))
 
 
 def disturbed(plan: Plan) -> int:

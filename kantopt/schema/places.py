@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import yaml
 
 from kantopt.errors import KantoptError, Problem
 from kantopt.schema.files import read_text
+from kantopt.schema.yaml.text import MAX_DEPTH
 
 _STEP = re.compile(r"""\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([A-Za-z_][A-Za-z0-9_-]*)""")
 _LARGEST = 4_000_000
@@ -28,7 +29,7 @@ def located(problems: Sequence[Problem]) -> list[Problem]:
     documents: dict[str, list[yaml.Node]] = {}
     for problem in problems[:_MOST]:
         file, _, number = problem.file.partition("#")
-        if file not in documents:
+        if problem.path and file not in documents:
             documents[file] = list(_documents(file))
         index = int(number) - 1 if number.isdigit() else 0
         if problem.path and index < len(documents[file]):
@@ -48,9 +49,22 @@ def _documents(file: str) -> Iterator[yaml.Node]:
         if len(data) > _LARGEST:
             return
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        if _is_deep(yaml.parse(data, Loader=loader)):
+            return  # composing goes as deep in C, whose stack nobody looks after
         yield from (node for node in yaml.compose_all(data, Loader=loader) if node is not None)
     except (KantoptError, yaml.YAMLError, RecursionError):
         return  # what is wrong with it was said
+
+
+def _is_deep(events: Iterable[yaml.Event]) -> bool:
+    """Whether a text is nested deeper than documents may be."""
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def _mark(node: yaml.Node, path: str) -> tuple[int, int]:

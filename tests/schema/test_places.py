@@ -63,3 +63,30 @@ def test_a_hint_is_kept(tmp_path: Path) -> None:
     file.write_text(JSON)
     problem = Problem(str(file), "jobs", "this", "that", "did you mean these?")
     assert str(located([problem])[0]).endswith("(did you mean these?; line 2, column 2)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000,
+        "[" * 50_000 + "]" * 50_000,
+        '{"a":' * 50_000,
+        "".join(f"{' ' * i}a:\n" for i in range(2_000)),
+        "- " * 50_000 + "a",
+    ],
+    ids=["open", "flow", "json", "block", "dashes"],
+)
+@pytest.mark.parametrize("path", ["", "line 1, column 101", "jobs[0]"])
+def test_what_is_nested_deeply_ends_in_words(tmp_path: Path, text: str, path: str) -> None:
+    file = tmp_path / "deep.yaml"
+    file.write_text(text)
+    assert said(str(file), path) == ""
+
+
+def test_nothing_is_read_again_for_problems_without_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_text(YAML)
+    monkeypatch.setattr("kantopt.schema.places.read_text", lambda _: pytest.fail("read again"))
+    assert said(str(file), "") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
@@ -182,7 +183,7 @@ class Variables:
                 if amount and limit is not None:
                     most = min(most, max(0, limit - taken) // amount)
         for need in podset.devices:
-            slots = []
+            slots: Counter[int] = Counter()
             for d in node.devices_of(need.device_class):
                 fits = most
                 if Rule.DEVICES in self.rules:
@@ -190,7 +191,7 @@ class Variables:
                     for ask, have, taken in zip(need.request, offer, taken_of, strict=True):
                         if ask:
                             fits = min(fits, max(0, have - taken) // ask)
-                slots.append(fits)
+                slots[fits] += 1
             most = min(most, distinct_groups(slots, need.count))
         return most
 

@@ -90,12 +90,12 @@ def make_plan(
         options = replace(options, seed=options.seed + last.metadata.searches)
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
+    deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
     notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()
-    deadline.stop.begin()
     if run.deadline.over():
         run.warnings.append(not_examined(deadline))
         run.cut = True

@@ -12,6 +12,10 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+PER_TIER = 2**16
+"""Results that are kept where each tier has its own: more tiers than models have."""
+
+
 def kept_with_instance(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Work out what a function says of an instance only once, as long as the instance is there.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -141,43 +141,44 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
         i for i, t in enumerate(tiers) if t.metric is Metric.EVICTIONS and t.priority in concerned
     ]
     last = evicting[-1] if evicting else -1
+    waits = {job.index for job in who.jobs}
     later = []
+    above: set[Tier] = set()
     for i, tier in enumerate(tiers):
         p, counts = tier.priority, tier.metric is Metric.UNPLACED and tier.target is None
         if counts and p is not None and who.disturbs(p) and p in who.waiting:
             displaced = replace(tier, metric=Metric.DISPLACED)
-            there = tier.unit == "jobs" or tier.surplus or displaced in tiers[:i]
+            there = tier.unit == "jobs" or tier.surplus or displaced in above
             if not there and _runs(instance, displaced):
                 yield displaced
         never = replace(tier, preempts=False)
         if counts and i < last and p in who.harmless:
             later.append(tier)
-        elif counts and i < last and p in who.divided and _counts(instance, never, who.jobs):
+        elif counts and i < last and p in who.divided and _counts(instance, never, waits):
             may = replace(tier, preempts=True)
-            if _counts(instance, may, instance.jobs):
+            if _counts(instance, may):
                 yield may
             later.append(never)
         else:
             yield tier
+        above.add(tier)
         if i == last:
             yield from later
 
 
 def _runs(instance: Instance, tier: Tier) -> bool:
     """Whether pods run that a tier of ``displaced`` counts."""
-    return any(
-        podset.running and _in_unit(tier, podset) and tier.concerns(instance.job_of(podset.index))
-        for podset in instance.podsets
-    )
+    podsets = (instance.podsets[s] for job in concerned(instance, tier) for s in job.podsets)
+    return any(podset.running and _in_unit(tier, podset) for podset in podsets)
 
 
-def _counts(instance: Instance, tier: Tier, jobs: Iterable[Job]) -> bool:
-    """Whether some of the jobs have pods that a tier of ``unplaced`` counts."""
+def _counts(instance: Instance, tier: Tier, among: Container[int] | None = None) -> bool:
+    """Whether some jobs, or some ``among`` these, have pods that a tier of ``unplaced`` counts."""
     return any(
-        tier.concerns(job)
+        (among is None or job.index in among)
         and (not tier.surplus or _elastic(instance, job.index))
         and any(_in_unit(tier, instance.podsets[s]) for s in job.podsets)
-        for job in jobs
+        for job in concerned(instance, tier)
     )
 
 
@@ -287,10 +288,23 @@ def _of_priority(
     yield from surplus
 
 
-@kept_with_instance(most=64)
-def _jobs(instance: Instance, priority: int | None) -> list[Job]:
+def concerned(instance: Instance, tier: Tier) -> list[Job]:
+    """Jobs that a tier looks at."""
+    return [job for job in _jobs(instance, tier.priority) if tier.concerns(job)]
+
+
+def _jobs(instance: Instance, priority: int | None) -> Sequence[Job]:
     """Jobs of a priority, or all."""
-    return [job for job in instance.jobs if priority in (None, job.priority)]
+    return instance.jobs if priority is None else _by_priority(instance).get(priority, ())
+
+
+@kept_with_instance(most=1)
+def _by_priority(instance: Instance) -> dict[int, list[Job]]:
+    """Jobs of each priority: a thousand priorities are not looked for among all jobs each."""
+    found: dict[int, list[Job]] = {}
+    for job in instance.jobs:
+        found.setdefault(job.priority, []).append(job)
+    return found
 
 
 def _units(podsets: Iterable[PodSet], unit: str) -> Iterator[str]:

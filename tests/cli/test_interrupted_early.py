@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.planning import question
+from kantopt.planning import plan, question
 from kantopt.problem.build import build_instance
 from tests.cli.conftest import Cli
 
@@ -74,6 +75,22 @@ def test_a_run_that_has_lost_the_signal_ends_before_it_begins_to_plan(
     done = cli("plan", "snap.yaml", "jobs.yaml", "-O", "out.json")
     assert (done.code, done.out, Path("out.json").exists()) == (143, "", False)
     assert done.err.count("interrupted by SIGTERM before there was an answer") == 1
+
+
+def test_a_signal_once_the_question_is_there_has_a_plan_written(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judging that nothing is done may take long, where there are thousands of objectives."""
+
+    class Interrupted(plan.Run):
+        def __init__(self, *given: Any) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            super().__init__(*given)
+
+    monkeypatch.setattr(plan, "Run", Interrupted)
+    done = cli("plan", "snap.yaml", "jobs.yaml", "-o", "json")
+    assert done.code == 143
+    assert "interrupted by SIGTERM" in " ".join(json.loads(done.out)["warnings"])
 
 
 def test_the_metrics_of_a_scheduled_run_say_how_it_ended(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.reasons import Reasons, first_reason
-from kantopt.verify.bounds import left_out, shortage
+from kantopt.verify.bounds import alike_jobs as kinds_module
 from kantopt.verify.bounds.alike_jobs import alike_jobs, first_alike
 from kantopt.verify.metrics import bounds, measure, unplaced
 from tests.campaign import some
@@ -60,8 +61,9 @@ def test_bounds_are_those_of_jobs_looked_at_one_by_one(
     values = measure(instance, instance.current, tiers)
     counted = bounds(instance, tiers, values)
     alone = replace(instance)  # another object, of which nothing is remembered
-    for module in (left_out, shortage, unplaced):
-        monkeypatch.setattr(module, "alike_jobs", lambda asked: [(j, 1) for j in asked.jobs])
+    every = Counter(range(len(instance.jobs)))
+    monkeypatch.setattr(kinds_module, "numbers_alike", lambda _: every)
+    monkeypatch.setattr(unplaced, "numbers_alike", lambda _: every)
     assert bounds(alone, tiers, values) == counted
 
 

@@ -7,15 +7,15 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 from kantopt.cp.rules.gang import stands_short, untouched_end
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.job import Job
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Rule
-from kantopt.verify.metrics.unplaced import core, counted, missing_core, role_weights, whole
+from kantopt.verify.metrics.unplaced import core, missing_core, role_weights, whole
 from kantopt.verify.step import Step
 
 
 def unplaced_expr(m: Variables, tier: Tier) -> LinearExprT:
     """What is wanted and not placed, running jobs that lose their place included."""
-    jobs = counted(tier, m.instance)
+    jobs = concerned(m.instance, tier)
     if tier.unit == "jobs":
         return len(jobs) - weighted([(m.satisfied(job.index), 1) for job in jobs])
     terms: Terms = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics import bound_of
+from kantopt.verify.metrics import bound_of, values_above
 
 if TYPE_CHECKING:
     from kantopt.schema.answers.certificate import Formula
@@ -58,7 +58,7 @@ class Known:
 
         Its ``locks`` are empty if it holds for all plans whatsoever.
         """
-        best = self._by_arithmetic(i, tuple(values[:i]))
+        best = self._by_arithmetic(i, values)
         for bound in self._proved[i]:
             applies = all(v <= lock for v, lock in zip(values[:i], bound.locks, strict=True))
             if applies and bound.bound > best.bound:
@@ -81,12 +81,13 @@ class Known:
         """Whether no plan is better than one with these values."""
         return all(self.bound(i, values).bound >= values[i] for i in range(len(self._tiers)))
 
-    def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
-        if above not in self._arithmetic:
+    def _by_arithmetic(self, i: int, values: Sequence[int]) -> Bound:
+        above = values_above(self._tiers, values, i)
+        key = (i, *above.values())
+        if key not in self._arithmetic:
             tier = self._tiers[i]
             alone = bound_of(tier, self._instance, {})
-            values = dict(zip(self._tiers[:i], above, strict=True))
-            given = bound_of(tier, self._instance, values)
-            found = Bound(i, given, above, "arithmetic")
-            self._arithmetic[above] = found if given > alone else Bound(i, alone, (), "arithmetic")
-        return self._arithmetic[above]
+            given = bound_of(tier, self._instance, above)
+            found = (given, tuple(values[:i])) if given > alone else (alone, ())
+            self._arithmetic[key] = Bound(i, *found, "arithmetic")
+        return self._arithmetic[key]

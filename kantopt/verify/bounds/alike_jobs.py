@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier, concerned
 
 
 @lru_cache(maxsize=4)
@@ -39,6 +40,13 @@ def first_alike(instance: Instance) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4)
-def alike_jobs(instance: Instance) -> tuple[tuple[Job, int], ...]:
-    """Return one job of each kind, and how many of its kind there are; in input order."""
-    return tuple((instance.jobs[j], number) for j, number in Counter(first_alike(instance)).items())
+def numbers_alike(instance: Instance) -> Counter[int]:
+    """Return by index of the first job of each kind how many of its kind there are."""
+    return Counter(first_alike(instance))
+
+
+def alike_jobs(instance: Instance, tier: Tier | None = None) -> list[tuple[Job, int]]:
+    """Return one job of each kind, or of those a tier looks at, and how many; in input order."""
+    jobs = instance.jobs if tier is None else concerned(instance, tier)
+    numbers = numbers_alike(instance)
+    return [(job, numbers[job.index]) for job in jobs if job.index in numbers]

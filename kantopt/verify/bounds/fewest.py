@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.problem.node_room import node_room
+from kantopt.problem.node_room import alike_nodes, room_by_kind
 
 
 def fewest_domains(
@@ -22,16 +22,13 @@ def fewest_domains(
     least = max(1, job.needed(job.roles[role])) if job.is_gang else 1
     podset = instance.podsets[job.roles[role].podsets[0]]
     rooms = []
-    alike: dict[tuple[object, ...], int] = {}  # most nodes are like many others
+    kinds = alike_nodes(instance)
+    held = room_by_kind(instance, podset.requests, podset.devices, least, capacity=True)
     for nodes in regions:
         room = 0
         for n in nodes:
             if n in podset.allowed:
-                node = instance.nodes[n]
-                shape = (node.capacity, node.devices)
-                if shape not in alike:
-                    alike[shape] = node_room(node, podset.requests, podset.devices, least)
-                room += alike[shape]
+                room += held[kinds[n]]
             if room >= least:
                 break
         rooms.append(room)

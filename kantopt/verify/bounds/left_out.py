@@ -54,9 +54,7 @@ def losses(instance: Instance, tier: Tier, core: Core) -> Losses:
     """Return what could be left out of what an ``unplaced`` tier of one priority counts."""
     counts: Counter[Loss] = Counter()
     slack = 0
-    for job, number in alike_jobs(instance):
-        if not tier.concerns(job):
-            continue
+    for job, number in alike_jobs(instance, tier):
         mass = core(tier, instance, job)
         if not mass:
             continue

@@ -65,16 +65,18 @@ def _best_region(
     allowed: frozenset[int] | None,
     level: int | None,
 ) -> int:
-    """Pods of a shape that the roomiest domain of a level holds, or the whole cluster."""
+    """Pods of a shape, at most so many, that the roomiest domain of a level holds, or all nodes."""
     needs = devices if instance.on(Rule.DEVICES) else ()
     rooms = room_by_kind(instance, requests, needs, most, capacity=instance.on(Rule.CAPACITY))
-    return max(
-        (
-            sum(number * rooms[kind] for kind, number in region.items())
-            for region in _regions(instance, allowed, level)
-        ),
-        default=0,
-    )
+    best = 0
+    for region in _regions(instance, allowed, level):
+        room = 0
+        for kind, number in region.items():
+            room += number * rooms[kind]
+            if room >= most:
+                return most  # where nodes and pods are of many kinds, few have to be looked at
+        best = max(best, room)
+    return best
 
 
 def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:

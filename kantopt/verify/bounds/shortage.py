@@ -11,7 +11,7 @@ from math import gcd
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
-from kantopt.problem.kept import kept_with_instance
+from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
@@ -139,9 +139,21 @@ def _trade(
         if m and offer is None:
             return None
         lack += m * (amount - (offer or 0))
-    above = tuple(_priced(other, instance, held[:i], multipliers) for i, other in enumerate(held))
-    own = _priced(tier, instance, held, multipliers)
+    above = tuple(
+        _priced(other, instance, _overlapping(other, held[:i]), multipliers)
+        for i, other in enumerate(held)
+    )
+    own = _priced(tier, instance, _overlapping(tier, held), multipliers)
     return _Trade(lack + sum(one.price for one in (*above, own)), above, own)
+
+
+def _overlapping(tier: Tier, held: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    """Those of some tiers that may count what a tier counts: what it is priced by is known by them.
+
+    They are few, so that of many priorities each is priced once and not for all below it.
+    """
+    mine = tier.priority
+    return tuple(o for o in held if mine is None or o.priority is None or o.priority == mine)
 
 
 def _holds(tier: Tier) -> bool:
@@ -188,12 +200,12 @@ def _beside(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
     return tuple(found)
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     """List what a tier cannot do without, by job and role."""
     found: list[_Kind] = []
-    for job, number in alike_jobs(instance):
-        if not tier.concerns(job) or job.min_count:
+    for job, number in alike_jobs(instance, tier):
+        if job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             podset = instance.podsets[role.podsets[0]]
@@ -204,15 +216,10 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     return tuple(found)
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tuple[Item, int], ...]:
     """Items of a tier and their number, without those that a tier above counts as well."""
-    others = {
-        key
-        for other in held
-        if other.priority == tier.priority or None in (other.priority, tier.priority)
-        for key, *_ in _kinds(other, instance)
-    }
+    others = {key for other in held for key, *_ in _kinds(other, instance)}
     counts: Counter[Item] = Counter()
     if tier.unit != "jobs":
         alike: Counter[tuple[int, Amounts]] = Counter()
@@ -255,7 +262,7 @@ def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[A
     offers = _offers(instance)
     wanted = list(_beside(tier, instance, held))
     for i, other in enumerate((*held, tier)):
-        for item, count in _items(other, instance, held[:i]):
+        for item, count in _items(other, instance, _overlapping(other, held[:i])):
             wanted = [had + count * ask for had, ask in zip(wanted, item.asks, strict=True)]
     # No mixture says anything if there is enough of everything.
     short = [r for r, offer in enumerate(offers) if offer is not None and wanted[r] > offer]

@@ -14,7 +14,7 @@ from math import gcd
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.kept import kept_with_instance
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.cover import least_left_out
@@ -177,8 +177,8 @@ def stock_of(instance: Instance, tiers: tuple[Tier, ...], cut: Cut) -> Stock | N
 
 def _counted(instance: Instance, tier: Tier) -> Iterator[tuple[Job, int, Role, int, int]]:
     """Yield the roles that a tier cannot do without: weight and number of their pods."""
-    for job in instance.jobs:
-        if not tier.concerns(job) or job.min_count:
+    for job in concerned(instance, tier):
+        if job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             each = weight(tier, instance.podsets[role.podsets[0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.kept import kept_with_instance
+from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -125,21 +125,30 @@ def measure_step(step: Step, tiers: Sequence[Tier]) -> tuple[int, ...]:
     return tuple(tier.above_target(MEASURES[tier.metric](tier, step)) for tier in tiers)
 
 
+MOST_ABOVE, NEAREST = 256, 16
+"""Tiers above one that its bound looks at: all of them or, where there are more, the nearest.
+
+Of a thousand priorities each would be weighed against all above it, over and over."""
+
+
 def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return a number below which no legal plan can go in a tier, by arithmetic alone.
 
     It holds for plans that are no worse than the values ``above`` in the tiers above; nothing is
-    taken for granted of tiers that are not among them.
+    taken for granted of tiers that are not among them, or of more than :data:`MOST_ABOVE` of them
+    but for the nearest.
     """
     # A formula may say more if it takes nothing for granted; that holds here as well.
     bound = _bound_alone(tier, instance)
     if above:
+        if len(above) > MOST_ABOVE:
+            above = dict(list(above.items())[-NEAREST:])
         most = {other: other.most(value) for other, value in above.items()}
         bound = max(bound, _BOUNDS[tier.metric](tier, instance, most))
     return tier.above_target(bound)
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _bound_alone(tier: Tier, instance: Instance) -> int:
     """Bound what a tier's metric is measured at in any plan whatsoever."""
     return _BOUNDS[tier.metric](tier, instance, {})
@@ -153,6 +162,11 @@ def words_of(tier: Tier) -> str:
 def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:
     """Return the bound of each tier for plans that are no worse than ``values`` above it."""
     return tuple(
-        bound_of(tier, instance, dict(zip(tiers[:i], values[:i], strict=True)))
-        for i, tier in enumerate(tiers)
+        bound_of(tier, instance, values_above(tiers, values, i)) for i, tier in enumerate(tiers)
     )
+
+
+def values_above(tiers: Sequence[Tier], values: Sequence[int], i: int) -> dict[Tier, int]:
+    """Return those of the values above a tier that :func:`bound_of` looks at."""
+    first = max(0, i - NEAREST) if i > MOST_ABOVE else 0
+    return dict(zip(tiers[first:i], values[first:i], strict=True))

@@ -7,30 +7,30 @@ from dataclasses import replace
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.problem.kept import kept_with_instance
-from kantopt.problem.tiers import Tier
+from kantopt.problem.kept import PER_TIER, kept_with_instance
+from kantopt.problem.tiers import Tier, concerned
 from kantopt.verify.metrics.unplaced import core, gpus_beside, missing_core
 from kantopt.verify.step import Step
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def running_part(instance: Instance, tier: Tier) -> tuple[Job, ...]:
     """Jobs that a tier counts as if only what runs now were wanted, and no more of it a minimum."""
     found = []
-    for job in instance.jobs:
+    for job in concerned(instance, tier):
         roles = []
         for role in job.roles:
             if role.running is not None:
                 count = instance.podsets[role.running].count
                 least = min(role.min_count, count)
                 roles.append(replace(role, count=count, min_count=least, pending=None))
-        if roles and tier.concerns(job):
+        if roles:
             least = min(job.min_count, sum(role.count for role in roles))
             found.append(replace(job, roles=tuple(roles), min_count=least))
     return tuple(found)
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def running_parts(instance: Instance, tier: Tier) -> dict[int, Job]:
     """Return the jobs of :func:`running_part` by index."""
     return {job.index: job for job in running_part(instance, tier)}

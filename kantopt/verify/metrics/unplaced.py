@@ -11,10 +11,10 @@ from math import gcd
 from kantopt.problem.amounts import gpus_among
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
-from kantopt.problem.kept import kept_with_instance
-from kantopt.problem.tiers import Tier
+from kantopt.problem.kept import PER_TIER, kept_with_instance
+from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.bounds.alike_jobs import alike_jobs
+from kantopt.verify.bounds.alike_jobs import numbers_alike
 from kantopt.verify.bounds.departures import evictable, most_held, most_on_nodes
 from kantopt.verify.bounds.left_out import least_left_out
 from kantopt.verify.bounds.room import most_pods
@@ -48,11 +48,6 @@ def core(tier: Tier, instance: Instance, job: Job) -> int:
     return mass
 
 
-def counted(tier: Tier, instance: Instance) -> list[Job]:
-    """Jobs that a tier counts."""
-    return [job for job in instance.jobs if tier.concerns(job)]
-
-
 def missing_core(tier: Tier, step: Step, job: Job) -> int:
     """Weight of the members below minCount that are not placed."""
     placed = [step.role_placed(role) for role in job.roles]
@@ -82,20 +77,21 @@ def missing(tier: Tier, step: Step, job: Job) -> int:
     )
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _concerned(tier: Tier, instance: Instance) -> list[Job]:
     """Jobs that a tier counts and that have pods of any weight in it."""
-    jobs = counted(tier, instance)
+    jobs = concerned(instance, tier)
     if tier.unit == "jobs":
         return jobs
     return [job for job in jobs if any(role_weights(tier, instance, job))]
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _kinds(tier: Tier, instance: Instance) -> list[tuple[Job, int]]:
     """Return one of each kind of the jobs that a tier concerns, and their number."""
-    concerned = {job.index for job in _concerned(tier, instance)}
-    return [(job, k) for job, k in alike_jobs(instance) if job.index in concerned]
+    numbers = numbers_alike(instance)
+    jobs = _concerned(tier, instance)
+    return [(job, numbers[job.index]) for job in jobs if job.index in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class _Jobs:
     rest: tuple[Job, ...]
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     plain: list[tuple[int, int, int]] = []
     rest: list[Job] = []
@@ -120,7 +116,7 @@ def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     return _Jobs(tuple(plain), tuple(rest))
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _cores(tier: Tier, instance: Instance) -> list[int]:
     """Weight of what each job that a tier counts cannot do without, the heaviest first."""
     cores = ((core(tier, instance, job), number) for job, number in _kinds(tier, instance))
@@ -166,7 +162,7 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     return max(least, sum(_cores(tier, instance)) - gpus_beside(tier, instance, above))
 
 
-@kept_with_instance(most=256)
+@kept_with_instance(most=PER_TIER)
 def _hopeless(tier: Tier, instance: Instance) -> int:
     """What there is not even room for on an empty cluster."""
     hopeless = 0
@@ -311,16 +307,18 @@ def most_gpus(instance: Instance) -> tuple[int, ...]:
     found = []
     for node in instance.nodes:
         n, most = node.index, 0
-        held = [(most_on_nodes(instance)[n], standing.node[n])]
+        held = [(most_on_nodes(instance)[n], tuple(standing.node[n]), 1)]
+        rows = zip(node.devices, standing.device[n], strict=True)
+        alike = Counter((device.capacity, tuple(taken)) for device, taken in rows)
         held += [
-            (most_held(instance, n, device.capacity, taken), taken)
-            for device, taken in zip(node.devices, standing.device[n], strict=True)
+            (most_held(instance, n, capacity, taken), taken, number)
+            for (capacity, taken), number in alike.items()
         ]
-        for amounts, load in held:
+        for amounts, load, number in held:
             for r, milli in gpus_among(instance.resources):
                 amount, used = amounts[r], load[r]
-                most += milli * (used if amount is None else amount)
-                asked[n] -= milli * used
+                most += number * milli * (used if amount is None else amount)
+                asked[n] -= number * milli * used
         found.append(most + max(0, asked[n]))
     return tuple(found)
 
@@ -338,7 +336,7 @@ def least_pods(instance: Instance, above: Mapping[Tier, int]) -> tuple[int, ...]
     for tier, value in above.items():
         if tier.metric is not Metric.UNPLACED or tier.surplus or value:
             continue
-        for job in counted(tier, instance):
+        for job in concerned(instance, tier):
             if job.is_gang and job.min_count and len(job.roles) > 1:
                 continue  # members of one role may stand for those of another
             for role, w in zip(job.roles, role_weights(tier, instance, job), strict=True):

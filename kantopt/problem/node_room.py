@@ -11,7 +11,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed
 from kantopt.problem.kept import kept_with_instance
 
-
 Offers = Mapping[str, Mapping[Amounts, int]]
 """Number of the devices of a node, by class and by what each of them offers."""
 

@@ -49,5 +49,5 @@ def test_of_hundreds_of_tiers_above_the_nearest_count() -> None:
     i = len(tiers) - 1
     above = dict(zip(tiers[:i], values[:i], strict=True))
     assert len(values_above(tiers, values, i)) == metrics.NEAREST
-    assert len(values_above(tiers, values, 9)) == 9
+    assert len(values_above(tiers, values, metrics.MOST_ABOVE)) == metrics.MOST_ABOVE
     assert bound_of(tiers[i], instance, above) == Known(instance, tiers).bounds(values)[i]

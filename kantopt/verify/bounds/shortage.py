@@ -238,7 +238,7 @@ def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tupl
     return tuple(counts.items())
 
 
-@kept_with_instance(most=4096)
+@kept_with_instance(most=PER_TIER)
 def _priced(
     tier: Tier, instance: Instance, held: tuple[Tier, ...], multipliers: Amounts
 ) -> _Priced:
@@ -256,14 +256,23 @@ def _priced(
     )
 
 
+@kept_with_instance(most=PER_TIER)
+def _wanted(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
+    """What the items of a tier ask for in all."""
+    wanted = [0] * len(instance.resources)
+    for item, count in _items(tier, instance, held):
+        wanted = [had + count * ask for had, ask in zip(wanted, item.asks, strict=True)]
+    return tuple(wanted)
+
+
 @kept_with_instance(most=256)
 def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[Amounts, ...]:
     """Multipliers worth trying: each scarce resource alone, and any two of them mixed."""
     offers = _offers(instance)
     wanted = list(_beside(tier, instance, held))
     for i, other in enumerate((*held, tier)):
-        for item, count in _items(other, instance, _overlapping(other, held[:i])):
-            wanted = [had + count * ask for had, ask in zip(wanted, item.asks, strict=True)]
+        more = _wanted(other, instance, _overlapping(other, held[:i]))
+        wanted = [had + ask for had, ask in zip(wanted, more, strict=True)]
     # No mixture says anything if there is enough of everything.
     short = [r for r, offer in enumerate(offers) if offer is not None and wanted[r] > offer]
     if not short:

@@ -125,7 +125,7 @@ def measure_step(step: Step, tiers: Sequence[Tier]) -> tuple[int, ...]:
     return tuple(tier.above_target(MEASURES[tier.metric](tier, step)) for tier in tiers)
 
 
-MOST_ABOVE, NEAREST = 256, 16
+MOST_ABOVE, NEAREST = 256, 4
 """Tiers above one that its bound looks at: all of them or, where there are more, the nearest.
 
 Of a thousand priorities each would be weighed against all above it, over and over."""

@@ -216,7 +216,7 @@ def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[st
     idle = [
         budget.full_name
         for budget in snapshot.pod_disruption_budgets
-        if not selections.select(budget.selector, (budget.namespace,))
+        if not selections.selects(budget.selector, budget.namespace)
     ]
     if idle and podsets:
         selects = "selects" if len(idle) == 1 else "select"

@@ -13,7 +13,7 @@ from kantopt.schema.base import LabelSelector
 from kantopt.schema.eligibility import CORDON, Mark, tolerates
 from kantopt.schema.jobs import PodSet as PodSetDocument
 from kantopt.schema.jobs import TopologySpreadConstraint
-from kantopt.schema.selection import selector_matches
+from kantopt.schema.selection import expression_matches, requirements_of, selector_matches
 from kantopt.schema.snapshot import PodDisruptionBudget
 
 CLUSTER = "the whole"
@@ -56,23 +56,35 @@ class Selections:
         if key not in self._known:
             self._known[key] = tuple(
                 sorted(
-                    item.podset
+                    podset
                     for namespace in set(namespaces)
-                    for item in self._candidates(selector, namespace)
-                    if selector_matches(selector, item.document.labels)
+                    for podset in self._selected(selector, namespace)
                 )
             )
         return self._known[key]
 
-    def _candidates(self, selector: LabelSelector, namespace: str) -> Sequence[PodLabels]:
-        """Pod sets with the rarest label that a selector asks for; without any, all there are.
+    def selects(self, selector: LabelSelector, namespace: str) -> bool:
+        """Whether a selector selects any pod set of a namespace."""
+        return any(True for _ in self._selected(selector, namespace))
+
+    def _selected(self, selector: LabelSelector, namespace: str) -> Iterator[int]:
+        """Yield pod sets of a namespace, of which only those are asked that have the rarest label.
 
         Each job of a thousand may have a selector of its own.
         """
-        asked = [(namespace, key, value) for key, value in selector.match_labels.items()]
-        if not asked:
-            return self._by_namespace.get(namespace, [])
-        return min((self._by_label.get(label, []) for label in asked), key=len)
+        asked = requirements_of(selector)
+        having = {
+            i: [self._by_label.get((namespace, e.key, v), []) for v in dict.fromkeys(e.values)]
+            for i, e in enumerate(asked)
+            if e.operator == "In"
+        }
+        rarest = min(having, key=lambda i: sum(map(len, having[i])), default=None)
+        everybody = [self._by_namespace.get(namespace, [])]
+        rest = [e for i, e in enumerate(asked) if i != rarest]
+        for items in everybody if rarest is None else having[rarest]:
+            for item in items:
+                if not rest or all(expression_matches(e, item.document.labels) for e in rest):
+                    yield item.podset
 
 
 def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ...]:

@@ -11,6 +11,7 @@ from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Amounts, Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
+from kantopt.problem.labelled import LabelledNodes
 from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import Rather, rather_of
@@ -19,7 +20,7 @@ from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
-from kantopt.schema.eligibility import Mark, affinity_matches, barriers, closed_by
+from kantopt.schema.eligibility import Mark, barriers, closed_by
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -82,6 +83,7 @@ class JobsBuilder:
         for node in nodes:
             if marks := tuple(barriers(node)):
                 self._fenced.setdefault(marks, []).append(node.index)
+        self._labelled = LabelledNodes(nodes)
         self._typed = TypedDemand(typed_quotas(snapshot), nodes, resources)
         self._zone = model.zone
         self._zone_nodes = zone_nodes(model.zone, nodes)
@@ -291,12 +293,13 @@ class JobsBuilder:
             )
         )
         if ask not in self._places:
+            meeting = self._labelled.meeting
             admitted = [
                 node
-                for node in self._nodes
+                for node in map(self._nodes.__getitem__, sorted(meeting(podset.node_affinity)))
                 if all(node.labels.get(k) == v for k, v in podset.node_selector.items())
-                and affinity_matches(podset.node_affinity, node)
             ]
+            held = frozenset[int].intersection(*map(meeting, ((), *podset.volume_node_affinity)))
             closed = {
                 n: mark
                 for marks, nodes in self._fenced.items()
@@ -306,9 +309,7 @@ class JobsBuilder:
             admits = frozenset(
                 node.index
                 for node in admitted
-                if node.index not in barred
-                and node.index not in closed
-                and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
+                if node.index not in barred and node.index not in closed and node.index in held
             )
             emptied = frozenset(n for n in admits if self._nodes[n].drained)
             allowed = admits - emptied

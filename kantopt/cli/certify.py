@@ -9,7 +9,7 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.output import check_output_file, dumped, emit, format_of
+from kantopt.cli.output import check_distinct, check_output_file, dumped, emit, format_of
 from kantopt.cli.shown import asked_for, size_read
 from kantopt.errors import BadDataError, Problem, UsageError
 
@@ -92,6 +92,7 @@ def certify(
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=inputs)
     check_output_file(counter_example, inputs)
     check_output_file(log, inputs)
+    check_distinct((shown.path, counter_example, log))
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
     deadline = lim.deadline_of(

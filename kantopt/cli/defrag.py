@@ -119,7 +119,8 @@ def defrag(
         time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
     )
     stop = deadline.stop
-    with habits.run(files, quiet=quiet, log_form=log_format) as run, stop_on_signals(deadline):
+    held = habits.run(files, shown.path, quiet=quiet, log_form=log_format)
+    with held as run, stop_on_signals(deadline):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")

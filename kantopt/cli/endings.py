@@ -75,7 +75,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         return SystemRefusesError.exit_code
     except MemoryError:
         complain("error", ["out of memory (MemoryError)"], form)
-        return INTERNAL
+        return SystemRefusesError.exit_code
     except Exception as error:
         # A compiled module whose loading a signal ends raises an ImportError, and never says why.
         quits = quit_code()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,8 +59,11 @@ def write_gauges(path: str, work: Work, plan: Plan, question: Question) -> None:
 def write_failure(path: str, now: datetime, error: BaseException) -> None:
     """Say that a run failed, and when; everything else stays as the last plan left it.
 
-    The run fails for its own reason: that this cannot be said here either is no news.
+    The run fails for its own reason: that this cannot be said here either is no news. A pipe, which
+    keeps nothing and which perhaps nobody reads, is not told.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        return
     code = _ENDED.get(type(error).__name__, 1)
     if isinstance(error, KantoptError | Terminated):
         code = error.exit_code

@@ -12,6 +12,7 @@ from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_duration
 from kantopt.cli.output import (
     LogForm,
+    check_distinct,
     check_output_file,
     complain,
     dumped,
@@ -95,7 +96,12 @@ class Habits:
 
     @contextlib.contextmanager
     def run(
-        self, inputs: Sequence[str] = (), *, quiet: bool = False, log_form: LogForm = "text"
+        self,
+        inputs: Sequence[str] = (),
+        output: str | None = None,
+        *,
+        quiet: bool = False,
+        log_form: LogForm = "text",
     ) -> Iterator["Run"]:
         """Hold the lock while a run goes on; if the run fails, the metrics file says so.
 
@@ -103,6 +109,8 @@ class Habits:
         ----------
         inputs
             Files that the run reads; neither lock nor metrics may take their place.
+        output
+            Where the answer goes; nor that of it, or of each other.
         quiet, log_form
             What goes to stderr.
 
@@ -112,10 +120,14 @@ class Habits:
             If another run holds the lock; then this one leaves no trace.
         CannotCreateError
             If one of the files cannot be written.
+        UsageError
+            If two of them are one.
         """
         for path in (self.last_plan, self.metrics_file, self.lock_file):
             if path == "-":
                 raise UsageError("-: a file is needed here, for the next run to find")
+        for answer in (output, self.last_plan):  # both hold the plan, and may be one
+            check_distinct((answer, self.metrics_file, self.lock_file))
         check_output_file(self.last_plan)
         check_output_file(self.metrics_file, inputs)
         if self.lock_file is not None:

@@ -151,6 +151,24 @@ def check_output_file(path: str | None, inputs: Iterable[str | None] = ()) -> No
         raise CannotCreateError(f"{path or chr(34) * 2}: cannot be written: {reason}")
 
 
+def check_distinct(outputs: Iterable[str | None]) -> None:
+    """Check that no output of a run takes the place of another.
+
+    Raises
+    ------
+    UsageError
+        If two of them lead to one file; pipes and devices may take several.
+    """
+    seen: set[str] = set()
+    for path in outputs:
+        if path is None or path in STDOUT or _is_special(path):
+            continue
+        target = os.path.realpath(path)
+        if target in seen:
+            raise UsageError(f"{path}: found two outputs of this run, expected a file for each")
+        seen.add(target)
+
+
 def _is_same(path: str, name: str) -> bool:
     """Whether two paths lead to one file; devices and pipes may be both read and written."""
     try:

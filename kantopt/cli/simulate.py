@@ -7,7 +7,7 @@ import typer
 
 from kantopt.cli import completion
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, complain
+from kantopt.cli.output import check_distinct, check_output_file, complain
 from kantopt.cli.shown import asked_for
 from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
 from kantopt.errors import UsageError
@@ -169,6 +169,7 @@ def simulate(
 
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     check_output_file(checkpoint, files)
+    check_distinct((shown.path, checkpoint))
     if resume and checkpoint is None:
         raise UsageError("--resume: found no file to go on from, expected --checkpoint FILE")
     for folder in (tables, pictures):

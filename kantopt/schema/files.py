@@ -66,7 +66,7 @@ def read_text(path: str) -> bytes:
 def _unpack(data: bytes, file: str) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            text = packed.read(inputs.MAX_BYTES + 1)
+            text = b"".join(inputs.blocks_of(lambda: packed.read(inputs.BLOCK)))
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise BadDataError([Problem(file, "", "broken gzip data", "a whole gzip file")]) from None
     inputs.check_size(text, file, "unpacked data")

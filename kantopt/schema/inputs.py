@@ -17,8 +17,8 @@ from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError,
 MAX_BYTES = 2 * 1024**3
 """Most of one input, as it is and unpacked."""
 
-_LOOK_SECONDS = 0.05
-_BLOCK = 1024**2
+LOOK_SECONDS = 0.05
+BLOCK = 1024**2
 
 _streams_read: WeakSet[IO[str]] = WeakSet()
 _patience: ContextVar[Callable[[str], None]] = ContextVar("patience", default=lambda _: None)
@@ -60,8 +60,8 @@ def read_bytes(path: str) -> bytes:
         if path == "-":
             data = _from_stdin(label)
         elif _is_regular(path):
-            with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
+            with open(path, "rb", buffering=0) as file:
+                data = b"".join(blocks_of(lambda: file.read(BLOCK)))
         else:
             with contextlib.ExitStack() as ending:
 
@@ -73,6 +73,22 @@ def read_bytes(path: str) -> bytes:
         raise MissingInputError(f"{label}: cannot be read: {said_of(error)}") from None
     check_size(data, label)
     return data
+
+
+def blocks_of(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Yield what is read piece by piece, a little more than :data:`MAX_BYTES` at most.
+
+    Asked for all of them at once Python makes room for as many before it reads any.
+    """
+    size = 0
+    while size <= MAX_BYTES and (block := read()):
+        yield block
+        size += len(block)
+
+
+def look(name: str) -> None:
+    """Do what :func:`patience` says while something does not come."""
+    _patience.get()(name)
 
 
 def check_size(data: bytes, label: str, what: str = "data") -> None:
@@ -95,10 +111,8 @@ def _awaited(opened: Callable[[], int], label: str) -> bytes:
 
     def work() -> None:
         try:
-            descriptor, size = opened(), 0
-            while size <= MAX_BYTES and (block := os.read(descriptor, _BLOCK)):
-                blocks.append(block)
-                size += len(block)
+            descriptor = opened()
+            blocks.extend(blocks_of(lambda: os.read(descriptor, BLOCK)))
         except (OSError, ValueError) as error:
             faults.append(error)
 
@@ -107,9 +121,9 @@ def _awaited(opened: Callable[[], int], label: str) -> bytes:
     before = -1
     while thread.is_alive():
         if len(blocks) == before:
-            _patience.get()(label)
+            look(label)
         before = len(blocks)
-        thread.join(_LOOK_SECONDS)
+        thread.join(LOOK_SECONDS)
     if faults:
         raise faults[0]
     return b"".join(blocks)

@@ -7,11 +7,15 @@ import errno
 import os
 import stat
 import tempfile
+import time
 
-from kantopt.errors import CannotCreateError, WriteError, said_of
+from kantopt.errors import CannotCreateError, MissingInputError, WriteError, said_of
+from kantopt.schema.inputs import LOOK_SECONDS, look
 
 _PREFIX = ".kantopt-"
 _OLD_SECONDS = 3600
+_PATIENCE_SECONDS = 1.0
+"""How long a reader may take in any case: what is written comes when the time is nearly over."""
 _FAILED_DISK = {errno.ENOSPC, errno.EIO, errno.EDQUOT}
 
 
@@ -46,11 +50,9 @@ def write_atomic(path: str, data: bytes) -> None:
         target = os.path.realpath(path)
         mode = _mode(path)
         if mode is None:
-            # Not by its target: a pipe of this process (/dev/fd/63) is a link to no path.
-            descriptor, temporary = os.open(path, os.O_WRONLY), None
-        else:
-            folder = os.path.dirname(target)
-            descriptor, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+            _write_through(path, data)
+            return
+        descriptor, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=os.path.dirname(target))
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in _FAILED_DISK:
             raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
@@ -60,20 +62,57 @@ def write_atomic(path: str, data: bytes) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
-                if mode is not None:
-                    os.fchmod(file.fileno(), mode)
-                    os.fsync(file.fileno())
+                os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
         except OSError as error:
             raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
         try:
-            if temporary is not None:
-                os.replace(temporary, target)
+            os.replace(temporary, target)
         except OSError as error:
             raise CannotCreateError(f"{path}: cannot be written: {said_of(error)}") from None
     except BaseException:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write_through(path: str, data: bytes) -> None:
+    """Write to a device or pipe, hearing of time and signals while nobody reads."""
+    left, patience = memoryview(data), _PATIENCE_SECONDS
+
+    def wait() -> None:
+        nonlocal patience
+        if patience <= 0:
+            try:
+                look(path)
+            except MissingInputError:
+                raise WriteError(f"{path}: writing failed: nobody reads it") from None
+        time.sleep(LOOK_SECONDS)
+        patience -= LOOK_SECONDS
+
+    # Not by its target: a pipe of this process (/dev/fd/63) is a link to no path.
+    while (descriptor := _opened(path)) is None:
+        wait()
+    try:
+        while left:
+            try:
+                left = left[os.write(descriptor, left) :]
+                patience = _PATIENCE_SECONDS
+            except BlockingIOError:
+                wait()
+    except OSError as error:
+        raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: str) -> int | None:
+    """Open a device or pipe; ``None`` as long as nobody reads from the pipe."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO and stat.S_ISFIFO(os.stat(path).st_mode):
+            return None
         raise
 
 

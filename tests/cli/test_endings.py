@@ -200,7 +200,7 @@ def test_a_fault_of_ours_is_1_and_names_itself(cli: Cli, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(MemoryError(), 1), (KeyboardInterrupt(), 130), (BrokenPipeError(), 141)],
+    [(MemoryError(), 71), (KeyboardInterrupt(), 130), (BrokenPipeError(), 141)],
 )
 def test_other_endings(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int

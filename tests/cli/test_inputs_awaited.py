@@ -132,3 +132,17 @@ def test_a_document_that_embeds_a_model_opens_no_file(cli: Cli, target: str) -> 
         assert done.code in (12, 65)
         assert "model.extends" in done.err or "was changed" in done.out
         assert "root" not in done.err + done.out
+
+
+@pytest.mark.parametrize("option", ["-O", "--metrics-file", "--last-plan"])
+def test_an_output_that_nobody_reads_ends_a_run_at_its_time_limit(cli: Cli, option: str) -> None:
+    done = cli("plan", "snap.yaml", "jobs.yaml", option, "pipe", "--time-limit", "300ms")
+    assert done.code == 74
+    assert done.err.endswith("pipe: writing failed: nobody reads it\n")
+
+
+def test_a_signal_ends_the_wait_for_a_reader() -> None:
+    process = start(("plan", "snap.yaml", "jobs.yaml", "-O", "pipe", "--time-limit", "300s"))
+    time.sleep(4)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process).code == 143

@@ -45,3 +45,26 @@ def test_no_command_writes_over_what_it_reads(cli: Cli, arguments: tuple[str, ..
     last = () if arguments[-1].startswith("--") else ("-O",)
     assert cli(*arguments, *last, "snap.yaml").code == 64
     assert Path("snap.yaml").read_text() == SNAPSHOT
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ("plan", "snap.yaml", "jobs.yaml", "-O", "one.json", "--metrics-file", "./one.json"),
+        ("plan", "snap.yaml", "jobs.yaml", "-O", "one.json", "--lock-file", "one.json"),
+        ("plan", "snap.yaml", "jobs.yaml", "--last-plan", "one.json", "--lock-file", "one.json"),
+        ("plan", "snap.yaml", "jobs.yaml", "--metrics-file", "one.json", "--lock-file", "one.json"),
+        ("defrag", "snap.yaml", "-O", "one.json", "--metrics-file", "one.json"),
+        ("certify", "snap.yaml", "-O", "one.json", "--counter-example", "one.json"),
+    ],
+    ids=" ".join,
+)
+def test_two_outputs_are_two_files(cli: Cli, outputs: tuple[str, ...]) -> None:
+    done = cli(*outputs)
+    assert (done.code, Path("one.json").exists()) == (64, False)
+    assert done.err.endswith("one.json: found two outputs of this run, expected a file for each\n")
+
+
+def test_the_answer_may_be_the_last_plan_as_well(cli: Cli) -> None:
+    arguments = ("plan", "snap.yaml", "jobs.yaml", "-O", "one.json", "--last-plan", "one.json")
+    assert [cli(*arguments).code for _ in range(2)] == [0, 0]

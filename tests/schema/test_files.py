@@ -6,6 +6,8 @@ import gzip
 import io
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,17 @@ def test_reading_raw_documents_loads_neither_pydantic_nor_yaml(tmp_path: Path) -
         "sys.exit(' '.join({'pydantic', 'yaml'} & set(sys.modules)) or 0)"
     )
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_small_file_takes_no_more_memory_than_it_needs(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_bytes(pack(b"kind: JobList"))
+    tracemalloc.start()
+    try:
+        assert read_text(str(file)) == b"kind: JobList"
+        assert tracemalloc.get_traced_memory()[1] < 10 * inputs.BLOCK
+    finally:
+        tracemalloc.stop()

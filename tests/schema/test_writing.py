@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from kantopt.errors import CannotCreateError, WriteError
+from kantopt.errors import CannotCreateError, MissingInputError, WriteError
+from kantopt.schema.inputs import patience
 from kantopt.schema.writing import write_atomic
 
 
@@ -103,3 +106,34 @@ def test_a_device_is_written_to_and_stays_a_device() -> None:
 def test_a_full_device_is_a_write_error() -> None:
     with pytest.raises(WriteError, match="no space left"):
         write_atomic("/dev/full", b"x")
+
+
+def test_a_pipe_is_written_to_once_somebody_reads(tmp_path: Path) -> None:
+    pipe, data, read = tmp_path / "pipe", bytes(1_000_000), []
+    os.mkfifo(pipe)
+
+    def reader() -> None:
+        time.sleep(0.2)
+        read.append(pipe.read_bytes())
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    write_atomic(str(pipe), data)
+    thread.join()
+    assert read == [data]
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_reader_who_does_not_come_is_waited_for_no_longer_than_an_input(
+    tmp_path: Path, opened: bool
+) -> None:
+    def late(name: str) -> None:
+        raise MissingInputError(name)
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK) if opened else -1
+    with patience(late), pytest.raises(WriteError, match="nobody reads it"):
+        write_atomic(str(pipe), bytes(1_000_000))
+    if opened:
+        os.close(reader)

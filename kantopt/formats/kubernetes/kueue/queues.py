@@ -89,6 +89,7 @@ class KueueQueues:
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
         self._flat = not cohorts
+        self._roots: dict[str, str] = {}
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
         self._rows = {rows.name: rows for rows in queues}
         names = {*self._rows}
@@ -197,16 +198,19 @@ class KueueQueues:
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
         """Return the root above a cohort; of a circle, in which nobody lends, nothing."""
-        seen: list[str] = []
-        while cohort and cohort not in seen:
-            seen.append(cohort)
-            above = "" if cohort not in cohorts else _parent(cohorts[cohort])
-            if not above:
-                return cohort
-            cohort = above
-        if cohort:
-            self._notes.add("cohorts in a circle of parents lend nothing", cohort)
-        return ""
+        chain: dict[str, None] = {}
+        found, above = "", cohort
+        while above:
+            if above in self._roots or above in chain:
+                found = self._roots.get(above, "")
+                break
+            chain[above] = None
+            found, above = above, _parent(cohorts[above]) if above in cohorts else ""
+        if above in chain:
+            for name in [*chain][[*chain].index(above) :]:
+                self._notes.add("cohorts in a circle of parents lend nothing", name)
+        self._roots.update(dict.fromkeys(chain, found))
+        return found
 
     def _pool(self, name: str, cohorts: Mapping[str, View], taken: set[str]) -> _Rows:
         """Read what a cohort owns as a queue that nobody uses."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.answers.reports import Spread, SpreadFigure
 from kantopt.verify.bounds.fewest import fewest_together
 from kantopt.verify.metrics.waiting import waits
@@ -100,18 +101,26 @@ def _rounded(value: Fraction) -> float:
 
 def _ratio(step: Step, job: Job, level: int | None = None) -> Fraction | None:
     """Domains of a level that a gang uses over the fewest that hold it; without a level nodes."""
-    instance, topology = step.instance, step.instance.topology
-    regions: list[Sequence[int]] = [(n,) for n in range(len(instance.nodes))]
-    domain_of: Sequence[int | None] = range(len(regions))
-    if level is not None:
-        regions = [domain.nodes for domain in topology.domains[level]]
-        domain_of = topology.domain_of[level]
+    if not job.is_gang:
+        return None
+    instance = step.instance
+    domain_of = range(len(instance.nodes)) if level is None else instance.topology.domain_of[level]
     used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
-    if not used or not job.is_gang:
+    if not used:
         return None
     # The fewest take long to find, and one region is never more than they are.
-    fewest = 1 if len(used) == 1 else max(1, fewest_together(instance, job, regions))
+    fewest = (
+        1 if len(used) == 1 else max(1, fewest_together(instance, job, _regions(instance, level)))
+    )
     return Fraction(len(used), fewest)
+
+
+@kept_with_instance(most=16)
+def _regions(instance: Instance, level: int | None) -> Sequence[Sequence[int]]:
+    """Nodes of each domain of a level; without a level each node by itself."""
+    if level is None:
+        return [(n,) for n in range(len(instance.nodes))]
+    return [domain.nodes for domain in instance.topology.domains[level]]
 
 
 def _waited(step: Step, job: Job) -> Fraction | None:

@@ -60,7 +60,7 @@ def read_bytes(path: str) -> bytes:
         if path == "-":
             data = _from_stdin(label)
         elif _is_regular(path):
-            with open(path, "rb", buffering=0) as file:
+            with open(path, "rb") as file:
                 data = b"".join(blocks_of(lambda: file.read(BLOCK)))
         else:
             with contextlib.ExitStack() as ending:

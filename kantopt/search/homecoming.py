@@ -1,9 +1,10 @@
 """Ruin and recreate at home: running pods go back to where they were, as far as nothing is lost.
 
-A search that has just found room for somebody has often moved others on its way, for nothing. All
-that moved are lifted at once, so that pods in each other's places go back together; those whose
-place is taken for good keep the one that the plan gives them, or get another. What the judge
-refuses as a whole is tried in halves (delta debugging, Zeller 1999).
+A search that has just found room for somebody has often moved others on its way, for nothing. Those
+go first whose place is free as it is, one by one. The others are lifted at once, so that pods in
+each other's places go back together; those whose place is taken for good keep the one that the plan
+gives them, or get another. What the judge refuses as a whole is tried in halves (delta debugging,
+Zeller 1999). Whoever is not home when it is late keeps the place that the plan gives it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
         Name of the technique.
     """
     state = State(best.searched, best.placement)
-    scores = Scores(state, Strategy.BEST_FIT, late)
+    homecoming = _Homecoming(state, Scores(state, Strategy.BEST_FIT, late))
+    mark = state.mark()
+    if not (homecoming.directly(_movers(state)) and best.offer(state.placement(), by)):
+        state.undo(mark)
     size, tries = len(_movers(state)), 0
     while size:
         movers, taken = _movers(state), False
@@ -55,7 +59,7 @@ def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
                 if late() or tries > MOST_TRIES:
                     return
                 mark = state.mark()
-                home = _Homecoming(state, scores).work(movers[at : at + size], elsewhere=elsewhere)
+                home = homecoming.together(movers[at : at + size], elsewhere=elsewhere)
                 taken = home and best.offer(state.placement(), by)
                 if taken:
                     break
@@ -89,13 +93,29 @@ def _asks(state: State, mover: _Mover) -> int:
 
 
 class _Homecoming:
-    """Sends some pods home that are lifted together."""
+    """Sends some pods home, so that everybody else has a place."""
 
     def __init__(self, state: State, scores: Scores) -> None:
         self.state = state
         self.scores = scores
 
-    def work(self, movers: Sequence[_Mover], *, elsewhere: bool) -> bool:
+    def directly(self, movers: Sequence[_Mover]) -> bool:
+        """Send home, one after the other, whose place is free as it is; say whether anybody is."""
+        gone = 0
+        for mover in movers:
+            if self.scores.cut():
+                break
+            mark = self.state.mark()
+            self._lift(mover)
+            if self._go(mover):
+                gone += 1
+            else:
+                self.state.undo(mark)
+        if gone:
+            self._spare()
+        return gone > 0
+
+    def together(self, movers: Sequence[_Mover], *, elsewhere: bool) -> bool:
         """Send home whom there is room for; say whether anybody is, and all others have a place.
 
         With ``elsewhere`` those who cannot go home get a place after the others, so that these may
@@ -103,26 +123,28 @@ class _Homecoming:
         """
         for mover in movers:
             self._lift(mover)
-        waiting, stuck, gone = list(movers), list[_Mover](), 0
-        fuller: set[int] | None = None  # nodes on which there is less room than at the last look
-        while waiting:
-            if self.scores.cut():
-                return False
-            there = [fuller is not None and fuller.isdisjoint(self._nodes(m)) for m in waiting]
-            fits = [sure or self._fits(m) for m, sure in zip(waiting, there, strict=True)]
-            stays = [mover for mover, may in zip(waiting, fits, strict=True) if not may]
-            waiting = [mover for mover, may in zip(waiting, fits, strict=True) if may]
+        waiting, stuck, gone = dict(enumerate(movers)), list[_Mover](), 0
+        of_node: dict[int, list[int]] = {}
+        for i, mover in waiting.items():
+            for n in self._nodes(mover):
+                of_node.setdefault(n, []).append(i)
+        doubtful = list(waiting)  # there is less room at their homes than at the last look
+        while waiting and not self.scores.cut():
+            away = [i for i in doubtful if i in waiting and not self._fits(waiting[i])]
+            stays = [waiting.pop(i) for i in away]
             mark = self.state.mark()
             if not elsewhere and not all(map(self._stay, stays)):
                 return False
             stuck += stays if elsewhere else ()
             if not stays:
-                mover = waiting.pop(0)
+                mover = waiting.pop(next(iter(waiting)))
                 if self._go(mover):
                     gone += 1
                 else:  # neighbours that have come home do not bear it
                     stuck.append(mover)
             fuller = {spot.node for _, spot, _ in self.state.journal[mark:]}
+            doubtful = sorted({i for n in fuller for i in of_node.get(n, ())})
+        stuck += waiting.values()
         if not (gone and all(self._stay(mover) or self._settle(mover) for mover in stuck)):
             return False
         self._spare()

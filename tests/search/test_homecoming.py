@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -90,6 +92,43 @@ def test_nothing_is_done_when_it_is_late_and_nobody_goes_home_whose_place_is_tak
     taken = question(nodes, [standing("x", "a"), job("new", pods(cpu=4))], objectives=OBJECTIVES)
     needed = placed(taken, x=["b"], new=["a"])
     assert at_home(taken, needed) == needed
+
+
+@pytest.mark.parametrize("looks", [10, 40])
+def test_who_is_home_when_it_is_late_is_home(looks: int) -> None:
+    """Everybody is on the next node, for nothing, and there is room for all where they were."""
+    count, asked = 50, [0]
+    nodes = [node(f"n{i}") for i in range(count)]
+    jobs = [standing(f"j{i}", f"n{i}", cpu=1) for i in range(count)]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    where_to = {f"j{i}": [f"n{(i + 1) % count}"] for i in range(count)}
+    best = Incumbent(instance, tiers_of(instance), placed(instance, **where_to))
+
+    def late() -> bool:
+        asked[0] += 1
+        return asked[0] > looks
+
+    come_home(best, late, "homecoming")
+    assert best.values[-1] == count - looks
+    assert at_home(instance, placed(instance, **where_to)) == instance.current
+
+
+def test_who_is_not_home_when_it_is_late_stays_where_the_plan_has_it() -> None:
+    """Pairs in each other's places go home together, and those of which it is late for not."""
+    count, asked = 20, [0]
+    nodes = [node(f"n{i}") for i in range(count)]
+    jobs = [standing(f"j{i}", f"n{i}") for i in range(count)]
+    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    pairs = placed(instance, **{f"j{i}": [f"n{i ^ 1}"] for i in range(count)})
+    best = Incumbent(instance, tiers_of(instance), pairs)
+
+    def late() -> bool:
+        asked[0] += 1
+        return asked[0] > count + 10  # each alone, in vain; then all together
+
+    come_home(best, late, "homecoming")
+    assert 0 < best.values[-1] < count
+    assert at_home(instance, pairs) == instance.current
 
 
 def shuffled(instance: Instance, rng: random.Random) -> Placement:

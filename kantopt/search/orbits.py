@@ -92,7 +92,6 @@ class _Nodes:
     def _tells(self, n: int) -> Hashable:
         node = self._instance.nodes[n]
         always = (
-            (node.capacity, node.devices),
             tuple(n in members for members in self._sets),
             tuple(self._value(n, key, alone) for key, alone in self._keys),
             tuple(self._held[n]),
@@ -102,6 +101,7 @@ class _Nodes:
             return always
         return (
             *always,
+            (node.capacity, node.devices),
             self._load(n),
             (self._gpus[n], self._in_use[n]),
             (node.price, node.idle_power, node.power_per_gpu),

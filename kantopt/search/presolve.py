@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
+from math import gcd
 
+from kantopt.problem.amounts import gpus_among
+from kantopt.problem.cluster import Node
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread, TopologyNeed
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 
@@ -31,8 +36,10 @@ def presolved(instance: Instance) -> Instance:
     apart = tuple(term for term in instance.anti_affinities if not _alone(instance, term))
     spreads = tuple(spread for spread in instance.spreads if not _even(instance, spread))
     near = tuple(near for near in instance.affinities if not _beside(instance, near))
+    nodes = _alike(instance)
     same = (
-        needs == instance.topology_needs
+        nodes == instance.nodes
+        and needs == instance.topology_needs
         and len(apart) == len(instance.anti_affinities)
         and len(spreads) == len(instance.spreads)
         and len(near) == len(instance.affinities)
@@ -41,6 +48,7 @@ def presolved(instance: Instance) -> Instance:
         return instance
     return replace(
         instance,
+        nodes=nodes,
         jobs=tuple(replace(job, queue=None) if job.index in free else job for job in instance.jobs),
         podsets=tuple(
             replace(podset, budgets=()) if budgets.issuperset(podset.budgets) else podset
@@ -57,6 +65,50 @@ def presolved(instance: Instance) -> Instance:
         spreads=spreads,
         affinities=near,
     )
+
+
+def _alike(instance: Instance) -> tuple[Node, ...]:
+    """Nodes without what tells them apart and matters to no plan; what tiers look at stays.
+
+    A limit of a resource is left out where nobody reaches it on any node, for all pods that there
+    are ask for less, or those for which another resource has room. Others are rounded down to what
+    sums of requests can come to: nodes of a kind differ by less than a pod in their memory.
+    """
+    nodes, tiers = instance.nodes, tiers_of(instance)
+    offers = [[node.capacity[r] for node in nodes] for r in range(len(instance.resources))]
+    kinds = [len(set(limits)) for limits in offers]
+    differing = {r for r, several in enumerate(kinds) if several > 1} - _looked_at(instance, tiers)
+    if not differing:
+        return nodes
+    requests = {podset.requests for podset in instance.podsets}
+    mix = {shape.requests for tier in tiers for shape in tier.mix}
+    # Those go first that tell most nodes apart: of two that bind each other one has to stay.
+    for r in sorted(differing, key=lambda r: (-kinds[r], r)):
+        asking = [asked for asked in requests if asked[r]]
+        total = sum(podset.count * podset.requests[r] for podset in instance.podsets)
+        most = [[total] * len(nodes)]
+        for q, limits in enumerate(offers):
+            if q != r and asking and all(asked[q] for asked in asking):
+                up, down = max({(a[r], a[q]) for a in asking}, key=lambda pair: Fraction(*pair))
+                most.append([total if c is None else c * up // down for c in limits])
+        beside = max((asked[r] for asked in mix), default=0)  # what is free a shape might take
+        enough = [min(pods) + beside for pods in zip(*most, strict=True)]
+        if all(c is None or c >= need for c, need in zip(offers[r], enough, strict=True)):
+            offers[r] = [None] * len(nodes)
+        else:
+            unit = gcd(*(asked[r] for asked in requests | mix))
+            offers[r] = [None if c is None else c - c % unit for c in offers[r]]
+    capacities = zip(*offers, strict=True)
+    return tuple(replace(node, capacity=c) for node, c in zip(nodes, capacities, strict=True))
+
+
+def _looked_at(instance: Instance, tiers: Iterable[Tier]) -> set[int]:
+    """Resources of which metrics look at how much nodes offer: GPUs, and what goals name."""
+    found = {r for r, _ in gpus_among(instance.resources)}
+    for tier in tiers:
+        found |= {r for r, name in enumerate(instance.resources) if name == tier.offers}
+        found |= {r for r in (tier.resource, *tier.resources) if r is not None}
+    return found
 
 
 def _borne(instance: Instance) -> frozenset[int]:

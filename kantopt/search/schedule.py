@@ -224,7 +224,7 @@ FIRST = (
     Turn(DOMAINS, 0.7),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=_after_domains),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
-    Turn(RELAXATION),
+    Turn(RELAXATION, waits=0.3),  # with a plan that places more fine classes are seldom needed
     Turn(CUTTING_STOCK),
     Turn(SYMMETRY),
     Turn(MOVE_PRICES, 0.6),
@@ -249,8 +249,8 @@ AT_LAST = Turn(PROXIMITY)
 """There as well, in the time that is kept for it: what comes nearer is lost with the next plan."""
 IDLE = 0.01
 """Seconds that a round takes in which nothing was done."""
-_GLIMPSE = 0.005
-"""Seconds between two looks for a better plan while there is nothing else to do."""
+_GLIMPSE, _WAITING = 0.005, 0.1
+"""Seconds between two looks for a better plan, and the share of the time left to wait for one."""
 
 
 def techniques() -> tuple[Technique, ...]:
@@ -299,7 +299,8 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
         return ended
     for turn in _turns(desk):
         technique = turn.technique
-        if not undivided:
+        known = technique is RELAXATION and technique.hinders(desk)
+        if desk.may(technique) and not (undivided or known):
             _wait(desk, turn.waits)
         if turn.hinders(desk) or not desk.applies(technique):
             continue
@@ -322,7 +323,8 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
 
 def _wait(desk: Desk, seconds: float) -> None:
     """Wait for the planner to place more, unless it is proved who is placed or work is counted."""
-    until = elapsed() + (0.0 if desk.budget.work is not None else seconds)
+    most = min(seconds, _WAITING * desk.budget.deadline.remaining())
+    until = elapsed() + (0.0 if desk.budget.work is not None else most)
     while elapsed() < until and not desk.done() and _first_open(desk, OF_WHO_IS_PLACED):
         sleep(_GLIMPSE)
         desk.refresh()

@@ -336,3 +336,60 @@ def test_what_is_proved_is_not_proved_again(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(receiving, "Rooms", rooms)
     relaxed_bounds(*about, bound=found.__setitem__)
     assert not weighed[0], "what pending pods displace is the question's, whatever plan is known"
+
+
+def of_two_resources() -> Instance:
+    """Nodes with room for one pod each, for want of different things, and three pods that wait."""
+    nodes = [node("a", cpu=6, offers={"memory": 2}), node("b", cpu=2, offers={"memory": 6})]
+    asked = [{"cpu": f"{milli}m", "memory": 2} for milli in (1500, 1600, 1700)]
+    jobs = [job(f"j{i}", pods(requests=each)) for i, each in enumerate(asked)]
+    return question(nodes, jobs, objectives=BY_PODS)
+
+
+@pytest.mark.parametrize(
+    ("instance", "missing", "finest", "classes", "more"),
+    [
+        (of_two_resources(), 1, True, [1, 2], False),
+        (of_two_resources(), 1, False, [1], True),
+        (question([node(f"n{c}", cpu=c) for c in range(4, 9)], []), 0, True, [], False),
+        (
+            question(
+                [node(f"n{c}", cpu=c) for c in range(4, 8)],
+                [job("j", pods(count=5, cpu=4), minCount=0)],
+                objectives=BY_PODS,
+            ),
+            1,
+            True,
+            [1],
+            False,
+        ),
+    ],
+    ids=["fine classes tell", "not asked", "nothing open", "coarse ones tell"],
+)
+def test_nodes_that_differ_are_one_class_until_a_tier_stays_open(
+    monkeypatch: pytest.MonkeyPatch,
+    instance: Instance,
+    missing: int,
+    finest: bool,
+    classes: list[int],
+    more: bool,
+) -> None:
+    asked, found, least = list[int](), dict[int, int](), relaxed._least
+
+    def counted(model: Relaxation, *about: Any) -> tuple[int, float]:
+        asked.append(len(model.classes.classes))
+        return least(model, *about)
+
+    monkeypatch.setattr(relaxed, "_least", counted)
+    tiers, values = tiers_of(instance), (missing,)
+    left = relaxed_bounds(
+        instance,
+        tiers,
+        values,
+        Deadline(None),
+        bound=found.__setitem__,
+        floors=(0,),
+        finest=finest,
+    )
+    assert (asked, left) == (classes, more)
+    assert found == ({} if missing == 0 or more else {0: 1})

@@ -59,6 +59,17 @@ def test_what_tells_nodes_apart_keeps_them_apart() -> None:
     assert kept(question(nodes, jobs)) == ["empty", "half", "large", "small"]
 
 
+def test_full_nodes_are_alike_whatever_they_have() -> None:
+    nodes = [*racks(2, 2, 2), node("a2", cpu=5, labels={"rack": "a"})]
+    nodes += [node("b2", cpu=6, labels={"rack": "b"}), node("c2", cpu=7, labels={"rack": "c"})]
+    jobs = [
+        job(f"r{c}", pods(cpu=c, on=[n]), **STAYS) for c, n in ((5, "a2"), (6, "b2"), (7, "c2"))
+    ]
+    jobs.append(job("w", pods(cpu=4)))
+    instance = question(nodes, jobs, topology={"levels": LEVELS})
+    assert kept(instance) == ["a0"]
+
+
 def test_of_domains_that_are_alike_as_many_stay_as_pods_arrive() -> None:
     instance = question(racks(2, 3, 2, 2), [job("w", pods(count=2))], topology={"levels": LEVELS})
     assert kept(instance) == ["a0", "a1", "b0", "b1", "c0", "c1"]

@@ -10,8 +10,10 @@ import pytest
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.presolve import binding_budgets, binding_queues, presolved
+from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance
@@ -147,6 +149,58 @@ def test_what_is_legal_without_what_binds_nobody_is_legal(seeds: range) -> None:
         for _ in range(10):
             placement = random_placement(rng, instance)
             assert bool(check(instance, placement)) == bool(check(short, placement))
+            tiers = tiers_of(instance)
+            assert measure(instance, placement, tiers) == measure(short, placement, tiers)
+
+
+def limits(instance: Instance, resource: str) -> list[int | None]:
+    """What the nodes offer of a resource once what binds nobody is left out."""
+    r = instance.resources.index(resource)
+    return [node.capacity[r] for node in presolved(instance).nodes]
+
+
+def unequal(memory: int, *asked: dict[str, int], **more: Any) -> Instance:
+    """Nodes of 4 cpus that differ in a little memory, and three pods of each kind that wait."""
+    nodes = [node(f"n{i}", offers={"memory": memory + i}) for i in range(3)]
+    return question(
+        nodes, [job(f"j{i}", pods(count=3, requests=each)) for i, each in enumerate(asked)], **more
+    )
+
+
+def test_a_limit_that_nobody_reaches_tells_no_nodes_apart() -> None:
+    enough = unequal(60, {"cpu": 2, "memory": 20}, {"cpu": 4, "memory": 10})
+    assert limits(enough, "memory") == [None] * 3, "4 cpus are 40 at most"
+    assert limits(enough, "cpu") == [4000] * 3
+    assert limits(unequal(60, {"cpu": 0, "memory": 20}), "memory") == [None] * 3, "there are 3"
+    assert limits(unequal(60, {"cpu": 1}), "memory") == [None] * 3, "nobody asks"
+    alike = question([node("a", cpu=9), node("b", cpu=9)], [job("j")])
+    assert presolved(alike) is alike, "tells none apart as it is"
+
+
+def test_a_limit_that_may_bind_is_what_requests_can_come_to() -> None:
+    """A pod that asks for memory alone finds no end but that of memory."""
+    assert limits(unequal(30, {"cpu": 1, "memory": 10}), "memory") == [None] * 3
+    assert limits(unequal(28, {"cpu": 1, "memory": 10}), "memory") == [20, 20, 30]
+    two = unequal(43, {"cpu": 1, "memory": 20}, {"cpu": 0, "memory": 8})
+    assert limits(two, "memory") == [40, 44, 44]
+
+
+def test_of_two_limits_that_bind_each_other_one_stays() -> None:
+    nodes = [node(f"n{i}", cpu=4 + i % 2, offers={"memory": 600 + i}) for i in range(3)]
+    instance = question(nodes, [job("j", pods(count=99, requests={"cpu": 1, "memory": 100}))])
+    assert limits(instance, "memory") == [None] * 3
+    assert limits(instance, "cpu") == [4000, 5000, 4000]
+
+
+def test_what_an_objective_looks_at_stays() -> None:
+    ask = {"cpu": 1, "memory": 10}
+    balance = {"balance": {"resources": ["memory"], "target": 80}}
+    assert limits(unequal(600, ask, objectives=[balance]), "memory") == [600, 601, 602]
+    mix = {"stranded_gpus": {"mix": [{"requests": {"memory": 590}}]}}
+    assert limits(unequal(610, ask, objectives=[mix]), "memory") == [610, 610, 610]
+    assert limits(unequal(620, ask, objectives=[mix]), "memory") == [None] * 3
+    gpus = question([node("a", gpu=8), node("b", gpu=9)], [job("j")])
+    assert limits(gpus, "nvidia.com/gpu") == [8, 9]
 
 
 def test_a_question_in_which_all_may_bind_is_itself() -> None:

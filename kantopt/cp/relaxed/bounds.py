@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ortools.sat.python import cp_model
+from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.contents import CONTENTS
@@ -31,8 +32,12 @@ def relaxed_bounds(
     bound: Callable[[int, int], None],
     floors: Sequence[int] | None = None,
     beyond: bool = True,
-) -> None:
-    """Prove lower bounds of tiers whose values are not proved.
+    finest: bool = True,
+) -> bool:
+    """Prove lower bounds of tiers whose values are not proved; say if finer classes might do more.
+
+    Nodes are merged as far as can be first, which takes milliseconds. Only what stays open then is
+    asked with classes as fine as there are: where all nodes differ a little that is long in vain.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def relaxed_bounds(
         proved again.
     beyond
         Go on below a tier that stays open.
+    finest
+        Ask finer classes at all.
 
     Raises
     ------
@@ -61,37 +68,87 @@ def relaxed_bounds(
         floors = bounds(instance, tiers, values)
     last = max((i for i, floor in enumerate(floors) if floor < values[i]), default=-1)
     if last < 0 or deadline.over():
-        return
-    relaxation = Relaxation(instance, tiers)
-    departures, work, share = False, WORK, SHARE
-    for i, tier in enumerate(tiers[: last + 1]):
-        if floors[i] >= values[i] and tier.metric in CLOSENESS:
-            continue  # as a lock it is not worth the rows that it takes
-        expr = expression(relaxation, tier)
-        if expr is None or isinstance(expr, int):
-            continue  # nothing to say
+        return False
+    models = [_Model(instance, tiers, values, floors, coarse=True)]
+    work, share, left = WORK, SHARE, False
+    for i in range(last + 1):
+        proved = floors[i]
+        for model in models if proved < values[i] else ():  # which grows on the way
+            if deadline.over():
+                return left
+            # What fine classes say of disturbance columns say for each node, and sooner.
+            part = share if model.coarse or tiers[i].metric not in DISTURBING else BELOW
+            found, spent = model.least(i, deadline, part * work)
+            work -= spent
+            if found is None:
+                break  # nothing to say
+            if found > proved:
+                proved = min(found, values[i])
+                bound(i, proved)
+            if found >= values[i]:
+                break
+            if model.finest or not finest:
+                left, share = left or not model.finest, BELOW
+                if not beyond:
+                    return left
+            elif len(models) == 1:
+                models.append(_Model(instance, tiers, values, floors))
+    return left
+
+
+class _Model:
+    """A relaxation, held at values of tiers as far as the tiers below have been asked about."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        values: Sequence[int],
+        floors: Sequence[int],
+        *,
+        coarse: bool = False,
+    ) -> None:
+        self._relaxation = Relaxation(instance, tiers, coarse=coarse)
+        self.coarse = coarse
+        self.finest = self._relaxation.classes.finest
+        """Whether there is no finer one."""
+        self._tiers, self._values, self._floors = tiers, values, floors
+        self._held = 0
+        """First tier that it is not held at."""
+        self._departures = False
+
+    def least(self, i: int, deadline: Deadline, work: float) -> tuple[int | None, float]:
+        """Lower bound of a tier, ``None`` if there is none, and the work that it took."""
+        relaxation, tier = self._relaxation, self._tiers[i]
+        for above in range(self._held, i):
+            self._hold(self._expression(above), above)
+        self._held = i + 1
+        expr = self._expression(i)
+        if expr is None:
+            return None, 0.0
         # That a sum over contents is no more than it is makes the search for the least far longer.
-        late = tier.metric in CONTENTS and floors[i] < values[i]
+        late = tier.metric in CONTENTS
         if not late:
-            relaxation.cp.add(expr <= values[i])
-        if floors[i] >= values[i]:
-            continue
-        if deadline.over():
-            return
-        if tier.metric in DISTURBING and not departures:
-            departures = True
+            self._hold(expr, i)
+        if tier.metric in DISTURBING and not self._departures:
+            self._departures = True
             relaxation.add_departures()
         relaxation.cp.minimize(expr)
-        found, spent = _least(relaxation, tier, deadline, share * work)
-        work -= spent
-        if found < values[i]:
-            share = BELOW
+        found = _least(relaxation, tier, deadline, work)
         if late:
-            relaxation.cp.add(expr <= values[i])
-        if found > floors[i]:
-            bound(i, min(found, values[i]))
-        if found < values[i] and not beyond:
-            return
+            self._hold(expr, i)
+        return found
+
+    def _expression(self, i: int) -> LinearExprT | None:
+        tier = self._tiers[i]
+        if self._floors[i] >= self._values[i] and tier.metric in CLOSENESS:
+            return None  # as a lock it is not worth the rows that it takes
+        expr = expression(self._relaxation, tier)
+        return None if isinstance(expr, int) else expr
+
+    def _hold(self, expr: LinearExprT | None, i: int) -> None:
+        if expr is not None:
+            self._relaxation.cp.add(expr <= self._values[i])
 
 
 def _least(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 
 from kantopt.cp.relaxed.kinds import Kinds, PodKind
@@ -17,6 +17,9 @@ MOST_SETS = 8
 """Sets of admitted nodes that tell classes apart, those of the most pods; others count loosely."""
 MOST_ROOMS = 60_000
 """Pairs of a kind of pods and a kind of node for which the room is worked out."""
+
+_OF_GPUS = 2
+"""The shape of nodes in coarse classes: those with the same GPUs are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Classes:
         Most pairs of a class and a kind of pods: coarser classes are taken beyond.
     region
         Nodes for which this differs are never in one class.
+    coarse
+        Take as one what has the same GPUs, however few classes that makes.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Classes:
         most: int,
         *,
         region: Callable[[int], Hashable] = lambda _: None,
+        coarse: bool = False,
     ) -> None:
         self.instance = instance
         self.kinds = kinds
@@ -65,28 +71,30 @@ class Classes:
         self.classes: tuple[NodeClass, ...] = ()
         signature = self._signatures()
         shapes: tuple[Callable[[int], Hashable], ...] = (
-            lambda n: (self.offers[n].capacity, self.offers[n].devices),
-            lambda n: (instance.nodes[n].capacity, instance.nodes[n].devices),
-            lambda n: (instance.nodes[n].gpu_milli, len(instance.nodes[n].devices)),
+            lambda n: (signature[n], self.offers[n].capacity, self.offers[n].devices),
+            lambda n: (signature[n], instance.nodes[n].capacity, instance.nodes[n].devices),
+            lambda n: (signature[n], instance.nodes[n].gpu_milli, len(instance.nodes[n].devices)),
+            lambda n: signature[n],
             lambda n: None,
         )
-        for shape in shapes:
-            groups: dict[Hashable, list[int]] = {}
-            for n in range(len(instance.nodes)):
-                groups.setdefault((region(n), signature[n], shape(n)), []).append(n)
-            if len(groups) * len(kinds.pods) <= most:
-                break
-        else:
-            groups = {}
-            for n in range(len(instance.nodes)):
-                groups.setdefault(region(n), []).append(n)
+        partitions = [list(self._alike(region, shape)) for shape in shapes]
+        few = [i for i, groups in enumerate(partitions) if len(groups) * len(kinds.pods) <= most]
+        finest = min([*few, len(shapes) - 1])
+        chosen = partitions[max(finest, _OF_GPUS) if coarse else finest]
+        self.finest = len(chosen) == len(partitions[finest])
+        """Whether no finer classes are few enough."""
         self.classes = tuple(
-            NodeClass(i, tuple(nodes), self._distinct(nodes))
-            for i, nodes in enumerate(groups.values())
+            NodeClass(i, tuple(nodes), self._distinct(nodes)) for i, nodes in enumerate(chosen)
         )
         self.class_of = {n: c.index for c in self.classes for n in c.nodes}
         shapes_in_all = sum(len(c.offers) for c in self.classes)
         self._rooms = shapes_in_all * len(kinds.pods) <= MOST_ROOMS
+
+    def _alike(self, *keys: Callable[[int], Hashable]) -> Iterable[list[int]]:
+        groups: dict[Hashable, list[int]] = {}
+        for n in range(len(self.instance.nodes)):
+            groups.setdefault(tuple(key(n) for key in keys), []).append(n)
+        return groups.values()
 
     def _signatures(self) -> list[Hashable]:
         """Which of the sets of admitted nodes that matter most each node is in."""

@@ -35,7 +35,7 @@ class Relaxation:
 
     most_counts = MOST_COUNTS
 
-    def __init__(self, instance: Instance, tiers: Sequence[Tier]) -> None:
+    def __init__(self, instance: Instance, tiers: Sequence[Tier], *, coarse: bool = False) -> None:
         self.instance = instance
         self.cp = CpModel()
         self.close = [tier for tier in tiers if tier.metric in CLOSENESS]
@@ -46,9 +46,8 @@ class Relaxation:
         """Wishes of each job to be close."""
         self.kinds = kinds_of(instance, tuple(self._mark().items()))
         self.standing = Loads.of(instance, instance.current)
-        self.classes = Classes(
-            instance, self.kinds, self.standing, self.most_counts, region=self._region
-        )
+        about = instance, self.kinds, self.standing, self.most_counts
+        self.classes = Classes(*about, region=self._region, coarse=coarse)
         self.at: list[dict[int, IntVar]] = []
         """Pods of each kind in each class; of kinds that stay for certain there is no count."""
         self.moved: dict[int, IntVar] = {}

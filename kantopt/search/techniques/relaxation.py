@@ -21,16 +21,19 @@ def relax(desk: Desk, until: Deadline) -> None:
     desk.tell_arithmetic()
     locks = desk.looked_at[UNTIL_OPEN] = desk.incumbent.values
     awaited = desk.budget.work is None and worth_dividing(desk.instance, desk.tiers)
-    beyond = desk.before("relaxation") > 0 or not awaited
-    if beyond:
-        desk.looked_at["relaxation"] = locks
+    again = desk.before("relaxation") > 0
+    beyond = again or not awaited
 
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
     known = desk.incumbent.known.bounds(locks)
     asked = desk.instance, desk.tiers, locks, until
-    relaxed_bounds(*asked, bound=bound, floors=known, beyond=beyond)
+    # Till then the planner has closed most tiers by better plans, and fine classes take long.
+    finest = again or awaited or desk.budget.work is not None
+    left = relaxed_bounds(*asked, bound=bound, floors=known, beyond=beyond, finest=finest)
+    if beyond and not left:
+        desk.looked_at["relaxation"] = locks
 
 
 def cut(desk: Desk, until: Deadline) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.model import Objective
 from kantopt.schema.objectives import AmountObjective
+from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import Node, PriorityClass
 from scripts.bench.features.stated import (
     HOSTNAME,
@@ -23,6 +25,7 @@ from scripts.bench.features.stated import (
 _POOL = "bench.example/pool"
 _OF_PODS = {"unplaced", "displaced", "evictions", "lost_gpu_seconds", "moves", "changes_to_plan"}
 """Metrics to which a node more is nothing."""
+_MEMORY, _FINER, _LARGE = "memory", 4096, 2**40
 
 
 def cordoned_node(stated: Stated) -> Stated:
@@ -113,6 +116,35 @@ def resource_unused(stated: Stated) -> Stated:
     return each_node(
         stated, lambda node: {"allocatable": {**node.allocatable, "bench.example/unused": 8}}
     )
+
+
+def memory_differs(stated: Stated) -> Stated:
+    """Each node has a little more memory than the last, and pods ask for some.
+
+    Where nodes have memory it is counted in finer units, of which nodes and pods have some more,
+    all pods together less than nodes. Where they have none there is enough on each for all pods.
+    """
+    pods = sum(podset.count for _, podset in stated.pod_sets())
+    queues = stated.snapshot.queues
+    only_if(all(quota.name != _MEMORY for queue in queues for quota in queue.resources))
+    only_if("balance" not in metrics_of(stated.asked) and _MEMORY not in repr(stated.asked))
+    known = any(_MEMORY in node.allocatable for node in stated.snapshot.nodes)
+    only_if(not known or metrics_of(stated.asked) <= _OF_PODS)
+    only_if(known or all(_MEMORY not in podset.requests for _, podset in stated.pod_sets()))
+    half = _FINER // 2 if known else 0
+    nodes, jobs = count(), count()
+
+    def offered(node: Node) -> Mapping[str, Any]:
+        memory = to_base(_MEMORY, node.allocatable.get(_MEMORY, 0), up=False) * _FINER
+        more = half + next(nodes) % (_FINER // 2)
+        return {"allocatable": {**node.allocatable, _MEMORY: (memory if known else _LARGE) + more}}
+
+    def asked(_: Job, podset: PodSet) -> Mapping[str, Any]:
+        memory = to_base(_MEMORY, podset.requests.get(_MEMORY, 0)) * _FINER
+        more = next(jobs) % max(1, half // (pods + 1)) if known else _LARGE // (pods + 1)
+        return {"requests": {**podset.requests, _MEMORY: memory + more}}
+
+    return each_pod_set(each_node(stated, offered), asked)
 
 
 def priority_classes(stated: Stated) -> Stated:

@@ -197,6 +197,7 @@ _SINGLE = (
     Feature("drained-node", nodes.drained_node, "nobody is on it, nobody comes", (_R.ELIGIBILITY,)),
     Feature("prices", nodes.prices, "they are counted after all else"),
     Feature("hostname-labels", nodes.hostname_labels, "names stood for them"),
+    Feature("memory-differs", nodes.memory_differs, "what fitted fits, no more", (_R.CAPACITY,)),
     Feature("priority-classes", nodes.priority_classes, "no job has them; the default is 0"),
     Feature("named-classes", jobs.named_classes, "they have the priorities of their jobs"),
     Feature("namespaces", jobs.namespaces, "no rule asks for them", (_R.LIMITS,)),

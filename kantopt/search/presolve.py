@@ -20,6 +20,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread, TopologyNeed
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
+from kantopt.verify.bounds.departures import most_on_nodes
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 
 
@@ -80,6 +81,7 @@ def _alike(instance: Instance) -> tuple[Node, ...]:
     differing = {r for r, several in enumerate(kinds) if several > 1} - _looked_at(instance, tiers)
     if not differing:
         return nodes
+    most_held = most_on_nodes(instance)  # more than the limit where more is taken now
     requests = {podset.requests for podset in instance.podsets}
     mix = {shape.requests for tier in tiers for shape in tier.mix}
     # Those go first that tell most nodes apart: of two that bind each other one has to stay.
@@ -90,7 +92,11 @@ def _alike(instance: Instance) -> tuple[Node, ...]:
         for q, limits in enumerate(offers):
             if q != r and asking and all(asked[q] for asked in asking):
                 up, down = max({(a[r], a[q]) for a in asking}, key=lambda pair: Fraction(*pair))
-                most.append([total if c is None else c * up // down for c in limits])
+                taken = (
+                    held[q] if c is not None else None
+                    for held, c in zip(most_held, limits, strict=True)
+                )
+                most.append([total if c is None else c * up // down for c in taken])
         beside = max((asked[r] for asked in mix), default=0)  # what is free a shape might take
         enough = [min(pods) + beside for pods in zip(*most, strict=True)]
         if all(c is None or c >= need for c, need in zip(offers[r], enough, strict=True)):

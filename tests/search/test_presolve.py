@@ -192,6 +192,15 @@ def test_of_two_limits_that_bind_each_other_one_stays() -> None:
     assert limits(instance, "cpu") == [4000, 5000, 4000]
 
 
+def test_what_is_taken_beyond_a_limit_counts() -> None:
+    """On the first node 6 cpus of 4 are taken: whoever comes in their stead may ask for as many."""
+    nodes = [node(f"n{i}", cpu=4, offers={"memory": 50 + i}) for i in range(2)]
+    runs = job("r", pods(count=6, requests={"cpu": 1}, on=["n0"] * 6))
+    waits = job("j", pods(count=9, requests={"cpu": 1, "memory": 10}), priority=1)
+    assert limits(question(nodes, [runs, waits]), "memory") == [50, 50]
+    assert limits(question(nodes, [waits]), "memory") == [None] * 2
+
+
 def test_what_an_objective_looks_at_stays() -> None:
     ask = {"cpu": 1, "memory": 10}
     balance = {"balance": {"resources": ["memory"], "target": 80}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -34,6 +35,14 @@ def _exact(resource: str, value: str | int) -> Exact:
     to_base(resource, value)  # refuses what is no amount of the resource
     amount = parse_quantity(value) * (1000 if resource in MILLI_RESOURCES else 1)
     return int(amount) if amount.denominator == 1 else amount
+
+
+def json_of(text: str) -> Any:
+    """Return what an annotation says in JSON; ``None`` if it is empty or nobody can read it."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def is_time(text: str) -> bool:

@@ -117,7 +117,8 @@ class Quota:
     borrowing_limit: int | None
     lending_limit: int | None
     held: int = 0
-    """What jobs hold for which it is reserved; they are in no queue."""
+    """What is taken off ``nominal``: jobs hold it for which it is reserved, which are in no queue,
+    or it is in use by other names."""
 
     @property
     def guaranteed(self) -> int:

@@ -139,10 +139,3 @@ def test_an_output_that_nobody_reads_ends_a_run_at_its_time_limit(cli: Cli, opti
     done = cli("plan", "snap.yaml", "jobs.yaml", option, "pipe", "--time-limit", "300ms")
     assert done.code == 74
     assert done.err.endswith("pipe: writing failed: nobody reads it\n")
-
-
-def test_a_signal_ends_the_wait_for_a_reader() -> None:
-    process = start(("plan", "snap.yaml", "jobs.yaml", "-O", "pipe", "--time-limit", "300s"))
-    time.sleep(4)
-    process.send_signal(signal.SIGTERM)
-    assert finish(process).code == 143

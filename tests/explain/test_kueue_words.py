@@ -48,7 +48,8 @@ def test_no_verdict_is_called_proved_where_kueue_takes_back_from_whomever_it_be(
     assert "By queues, jobs of queue b may be evicted for it that no plan evicts" in (
         found.verdict.message
     )
-    assert said(found, "priority").endswith("that priority 9 may not evict, though Kueue may")
+    text = "that priority 9 may not evict, though by queues it may be"
+    assert said(found, "priority").endswith(text)
     assert told(borrowed(8, 50, reclaimWithinCohort=LOWER), JOB).verdict.proved
     assert told(borrowed(1, 50, reclaimWithinCohort="Any"), JOB).verdict.proved
 

@@ -31,6 +31,7 @@ def runs(name: str, annotations: Object | None = None, queue: str = "q", **reque
     [
         ({"gpu-fraction": "0.5"}, {}, 1),
         ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "4"}, {}, 2),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "1.5"}, {}, 1),
         ({}, {MIG: "2"}, 6),
         ({}, {"nvidia.com/gpu": "2"}, 0),
         ({"gpu-fraction": "half"}, {}, 0),

@@ -27,6 +27,7 @@ def keeping(told: Any) -> Object:
         ({"resources": {"cpu": "1"}, "reservedCPUs": "0-1,7"}, 5, 32),
         ({"resources": {"cpu": "2"}, "applyPolicy": "ReservedCPUsOnly"}, 8, 32),
         ({"resources": {"cpu": "20"}}, 0, 32),
+        ({"resources": {"cpu": 1.5}}, "6500m", 32),
     ],
 )
 def test_room_that_is_kept_for_no_pod_is_not_offered(told: Object, cpu: Any, memory: int) -> None:
@@ -36,7 +37,18 @@ def test_room_that_is_kept_for_no_pod_is_not_offered(told: Object, cpu: Any, mem
     assert any("keeps room" in line for line in imported.notes) == (offered["cpu"] != 8)
 
 
-@pytest.mark.parametrize("told", ["{", "[]", {"resources": {"cpu": "x"}}, {"reservedCPUs": "a"}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "{",
+        "[]",
+        "[" * 100_000,
+        {"resources": {"cpu": "x"}},
+        {"resources": {"cpu": None}},
+        {"resources": {"cpu": [1]}},
+        {"reservedCPUs": "a"},
+    ],
+)
 def test_what_nobody_can_read_keeps_nothing_and_is_noted(told: Any) -> None:
     imported = read(keeping(told))
     assert imported.snapshot.nodes[0].allocatable["cpu"] == 8

@@ -72,6 +72,18 @@ def test_placeholders_of_pods_that_are_yet_to_be_made_ask_for_their_room() -> No
     assert roles == {"driver": (1, 1), "worker": (3, 3)}
 
 
+def test_of_several_placeholders_a_pod_takes_one_that_is_large_enough() -> None:
+    held = [placeholder("h0", "worker", "a", cpu=4), placeholder("h1", "worker", "b")]
+    (found,) = read(*NODES, *REAL[1:2], *held).snapshot.jobs
+    where = {item.name: [spot.node for spot in item.assignments] for item in found.pod_sets}
+    assert where == {"worker": ["b"], "worker-2": ["a"]}, "that of nobody's stays"
+
+
+def test_task_groups_that_nobody_can_read_make_no_gang() -> None:
+    deep = member("d", "driver", **{"task-groups": "[" * 100_000})
+    assert [job.name for job in read(*NODES, deep).pending.jobs] == ["app"]
+
+
 def test_a_pod_takes_no_room_that_is_too_small() -> None:
     held = [placeholder("h", "worker", "a", cpu=4)]
     imported = read(*NODES, *REAL, *held)
@@ -88,6 +100,14 @@ def test_whom_yunikorn_takes_room_from_last_is_left_alone(
     key = f"{YUNIKORN}/allow-preemption"
     priority = {**thing("scheduling.k8s.io/v1", "PriorityClass", "low", ""), "value": 3}
     priority["metadata"] = {"name": "low", "annotations": {key: of_class} if of_class else {}}
-    runs = pod("p", on="a", annotations={key: own} if own else {}, priorityClassName="low")
-    (found,) = read(*NODES, priority, runs).snapshot.jobs
-    assert found.preemptible == (not spared)
+    annotations = {key: own} if own else {}
+    for scheduler in ("yunikorn", "default-scheduler"):
+        runs = pod(
+            "p",
+            on="a",
+            annotations=annotations,
+            priorityClassName="low",
+            schedulerName=scheduler,
+        )
+        (found,) = read(*NODES, priority, runs).snapshot.jobs
+        assert found.preemptible == (not spared or scheduler != "yunikorn")

@@ -30,7 +30,7 @@ def test_groups_of_devices_that_are_alike_are_counted(seed: int) -> None:
     assert distinct_groups({slot: slots.count(slot) for slot in slots}, k) == by_hand(slots, k)
 
 
-def test_devices_that_are_alike_are_looked_at_once() -> None:
+def test_devices_that_are_alike_are_counted_together() -> None:
     device = {"class": "gpu", "count": 500, "capacity": {"gpu": 1}}
     ask = {"class": "gpu", "count": 2, "requests": {"gpu": "500m"}}
     asking = pods(count=900, devices=[ask])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import threading
 import time
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.errors import CannotCreateError, MissingInputError, WriteError
+from kantopt.errors import CannotCreateError, InterruptedEarlyError, MissingInputError, WriteError
+from kantopt.schema import writing
 from kantopt.schema.inputs import patience
 from kantopt.schema.writing import write_atomic
 
@@ -124,16 +126,28 @@ def test_a_pipe_is_written_to_once_somebody_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_a_reader_who_does_not_come_is_waited_for_no_longer_than_an_input(
-    tmp_path: Path, opened: bool
+@pytest.mark.parametrize(
+    ("ended", "raised"),
+    [
+        (MissingInputError("late"), WriteError),
+        (InterruptedEarlyError(signal.SIGTERM), InterruptedEarlyError),
+    ],
+)
+def test_time_and_signals_end_the_wait_for_a_reader_who_does_not_come(
+    tmp_path: Path,
+    opened: bool,
+    ended: Exception,
+    raised: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def late(name: str) -> None:
-        raise MissingInputError(name)
+    def end(name: str) -> None:
+        raise ended
 
+    monkeypatch.setattr(writing, "_PATIENCE_SECONDS", 0)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK) if opened else -1
-    with patience(late), pytest.raises(WriteError, match="nobody reads it"):
+    with patience(end), pytest.raises(raised, match=r"nobody reads it|SIGTERM"):
         write_atomic(str(pipe), bytes(1_000_000))
     if opened:
         os.close(reader)

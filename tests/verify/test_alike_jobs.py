@@ -13,8 +13,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.reasons import Reasons, first_reason
 from kantopt.verify.bounds import alike_jobs as kinds_module
-from kantopt.verify.bounds.alike_jobs import alike_jobs, first_alike
-from kantopt.verify.metrics import bounds, measure, unplaced
+from kantopt.verify.bounds.alike_jobs import first_alike
+from kantopt.verify.metrics import bounds, measure
 from tests.campaign import some
 from tests.generate import random_documents
 from tests.verify.world import job, node, pods, question
@@ -42,8 +42,9 @@ def test_jobs_that_differ_by_name_are_one_kind() -> None:
         job("never", pods(count=3, gpu=2), priority=10, preemptionPolicy="Never"),
         job("runs", pods(count=1, gpu=2, on=["a"]), priority=10),
     ]
-    kinds = alike_jobs(question([node("a", gpu=8), node("b", gpu=8)], jobs))
-    assert sorted((each.name.removeprefix("default/"), number) for each, number in kinds) == [
+    instance = question([node("a", gpu=8), node("b", gpu=8)], jobs)
+    kinds = Counter(instance.jobs[j].name.removeprefix("default/") for j in first_alike(instance))
+    assert sorted(kinds.items()) == [
         ("gang-0", 5),
         ("less", 1),
         ("loose-0", 3),
@@ -62,8 +63,7 @@ def test_bounds_are_those_of_jobs_looked_at_one_by_one(
     counted = bounds(instance, tiers, values)
     alone = replace(instance)  # another object, of which nothing is remembered
     every = Counter(range(len(instance.jobs)))
-    monkeypatch.setattr(kinds_module, "numbers_alike", lambda _: every)
-    monkeypatch.setattr(unplaced, "numbers_alike", lambda _: every)
+    monkeypatch.setattr(kinds_module, "_numbers", lambda _: every)
     assert bounds(alone, tiers, values) == counted
 
 

@@ -38,11 +38,12 @@ def asked_of(most: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_tiers_ask_only_about_jobs_of_their_priority(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = (asked_of(most, monkeypatch) for most in (100, 400))
+    few, many = (asked_of(most, monkeypatch) for most in (40, 160))
     assert many < 5 * few
 
 
-def test_of_hundreds_of_tiers_above_the_nearest_count() -> None:
+def test_of_hundreds_of_tiers_above_the_nearest_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "MOST_ABOVE", 8)
     instance = of_priorities(2 * metrics.MOST_ABOVE)
     tiers = tiers_of(instance)
     values = measure(instance, instance.current, tiers)

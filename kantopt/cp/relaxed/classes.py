@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 from kantopt.cp.relaxed.kinds import Kinds, PodKind
@@ -19,7 +19,7 @@ MOST_ROOMS = 60_000
 """Pairs of a kind of pods and a kind of node for which the room is worked out."""
 
 _OF_GPUS = 2
-"""The shape of nodes in coarse classes: those with the same GPUs are alike."""
+"""Of the shapes by which nodes are alike the finest in coarse classes: that of the same GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,14 @@ class Classes:
             lambda n: signature[n],
             lambda n: None,
         )
-        partitions = [list(self._alike(region, shape)) for shape in shapes]
-        few = [i for i, groups in enumerate(partitions) if len(groups) * len(kinds.pods) <= most]
-        finest = min([*few, len(shapes) - 1])
-        chosen = partitions[max(finest, _OF_GPUS) if coarse else finest]
-        self.finest = len(chosen) == len(partitions[finest])
+        chosen, finest = list[list[int]](), 0
+        for i, shape in enumerate(shapes):
+            chosen = self._alike(region, shape)
+            few = len(chosen) * len(kinds.pods) <= most
+            finest = finest or (len(chosen) if few or shape is shapes[-1] else 0)
+            if finest and (i >= _OF_GPUS or not coarse):
+                break
+        self.finest = len(chosen) == finest
         """Whether no finer classes are few enough."""
         self.classes = tuple(
             NodeClass(i, tuple(nodes), self._distinct(nodes)) for i, nodes in enumerate(chosen)
@@ -90,11 +93,11 @@ class Classes:
         shapes_in_all = sum(len(c.offers) for c in self.classes)
         self._rooms = shapes_in_all * len(kinds.pods) <= MOST_ROOMS
 
-    def _alike(self, *keys: Callable[[int], Hashable]) -> Iterable[list[int]]:
+    def _alike(self, *keys: Callable[[int], Hashable]) -> list[list[int]]:
         groups: dict[Hashable, list[int]] = {}
         for n in range(len(self.instance.nodes)):
             groups.setdefault(tuple(key(n) for key in keys), []).append(n)
-        return groups.values()
+        return list(groups.values())
 
     def _signatures(self) -> list[Hashable]:
         """Which of the sets of admitted nodes that matter most each node is in."""

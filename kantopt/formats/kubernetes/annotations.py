@@ -32,6 +32,7 @@ READ = (
     "kueue.x-k8s.io/podset-preferred-topology",
     "kueue.x-k8s.io/podset-required-topology",
     "kueue.x-k8s.io/podset-slice-required-topology",
+    "kueue.x-k8s.io/podset-slice-required-topology-constraints",
     "kueue.x-k8s.io/podset-slice-size",
     "kueue.x-k8s.io/podset-unconstrained-topology",
     "kueue.x-k8s.io/workload",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.kubernetes.slice_layers import asked_layers, with_layers
+from kantopt.formats.kubernetes.slice_layers import LAYERS, with_layers
+from kantopt.formats.view import json_of
 
 
 class Dialect(StrEnum):
@@ -117,7 +118,7 @@ def level_wish(pod: Pod) -> dict[str, str | int]:
         wish["pod_set_slice_size"] = int(size)
     else:
         wish.pop("pod_set_slice_required_topology", None)
-    return with_layers(wish, asked_layers(annotations, {}))
+    return with_layers(wish, json_of(annotations.get(LAYERS, "")))
 
 
 _WISHES = {

@@ -179,7 +179,9 @@ class JobsReader:
 
     def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
         """Whether KAI, Koordinator or YuniKorn takes no room from a pod: it is not preemptible."""
-        if pod.labels.get(_PREEMPTIBLE) == "false" or self._priorities.spares(pod):
+        if pod.labels.get(_PREEMPTIBLE) == "false":
+            return True
+        if pod.scheduler == "yunikorn" and self._priorities.spares(pod):
             return True
         by_kai = ref is not None and ref.dialect is Dialect.KAI
         if not by_kai and pod.scheduler != "kai-scheduler":

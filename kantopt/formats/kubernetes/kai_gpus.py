@@ -11,9 +11,11 @@ from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pod_requests import pod_requests
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
+from kantopt.schema.quantity import whole_number
 
 _MIG = re.compile(r"nvidia\.com/mig-(\d{1,2})g\..+")
 _SHARE = re.compile(r"\d{1,4}(?:\.\d{1,6})?")
+_DEVICES = "gpu-fraction-num-devices"
 
 
 def gpus_held(objects: Objects, notes: Notes) -> Mapping[str, Fraction]:
@@ -52,10 +54,7 @@ def _gpus(pod: View, annotations: Mapping[str, str]) -> Fraction | None:
     found = Fraction(
         sum(int(size[1]) * n for name, n in requests.items() if (size := _MIG.fullmatch(name)))
     )
-    share, devices = annotations.get("gpu-fraction", ""), annotations.get(_DEVICES, "1")
+    share = annotations.get("gpu-fraction", "")
     if _SHARE.fullmatch(share):
-        found += Fraction(share) * (int(devices) if _SHARE.fullmatch(devices) else 1)
+        found += Fraction(share) * max(1, whole_number(annotations.get(_DEVICES, "")) or 1)
     return found
-
-
-_DEVICES = "gpu-fraction-num-devices"

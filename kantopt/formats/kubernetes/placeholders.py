@@ -27,8 +27,9 @@ def with_placeholders(members: Sequence[Member], notes: Notes) -> list[Member]:
     kept = []
     for member in members:
         pod, free = member.pod, held.get(member.gang, [])
-        if free and not pod.node and not _is_placeholder(pod) and _fits(pod, free[0].pod):
-            placeholder = free.pop(0).pod
+        fitting = [i for i, m in enumerate(free) if _fits(pod, m.pod)]
+        if fitting and not pod.node and not _is_placeholder(pod):
+            placeholder = free.pop(fitting[0]).pod
             replaced.add(placeholder.full_name)
             if placeholder.node:
                 text = "pods whose room placeholders of YuniKorn's hold count as placed there"

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,9 +16,9 @@ from kantopt.formats.kubernetes.kueue.workloads import Slices
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
-from kantopt.formats.kubernetes.slice_layers import asked_layers, with_layers
+from kantopt.formats.kubernetes.slice_layers import with_layers
 from kantopt.formats.notes import Notes
-from kantopt.formats.view import View
+from kantopt.formats.view import View, json_of
 from kantopt.schema.quantity import whole_number
 from kantopt.schema.snapshot import HOSTNAME
 
@@ -228,15 +227,12 @@ def kueue_wish(request: View) -> Wish:
         wish["pod_set_slice_size"] = size
     else:
         wish.pop("pod_set_slice_required_topology", None)
-    return with_layers(wish, asked_layers({}, request.raw))
+    return with_layers(wish, request.raw.get("podsetSliceRequiredTopologyConstraints"))
 
 
 def _listed(text: str, key: str = "") -> list[Any]:
     """Return the list that an annotation has, below a key if one is given; empty: it has none."""
-    try:
-        found = json.loads(text) if text else []
-    except ValueError:
-        return []
+    found = json_of(text)
     if key:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []

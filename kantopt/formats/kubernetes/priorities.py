@@ -30,7 +30,7 @@ class Priorities:
             )
             for view in objects.of("scheduling.k8s.io", "PriorityClass")
         )
-        self._last = {
+        self._spared = {
             view.at("metadata").name()
             for view in objects.of("scheduling.k8s.io", "PriorityClass")
             if view.at("metadata").words("annotations").get(_ALLOWED) == "false"
@@ -82,7 +82,7 @@ class Priorities:
     def spares(self, pod: Pod) -> bool:
         """Whether YuniKorn takes room from a pod last of all, as it or its class asks."""
         told = pod.annotations.get(_ALLOWED, "")
-        return told == "false" or (told != "true" and pod.priority_class in self._last)
+        return told == "false" or (told != "true" and pod.priority_class in self._spared)
 
     def own(self, gang: Gang) -> int | None:
         """Priority that a group has for itself, if it has one."""

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from kantopt.formats.kubernetes.demands import BEYOND, Wish
 from kantopt.schema.quantity import whole_number
 
-_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
-_IN_REQUEST = "podsetSliceRequiredTopologyConstraints"
+LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+"""Annotation that lists them."""
 
 
-def asked_layers(annotations: Mapping[str, str], request: Mapping[str, Any]) -> list[Any]:
-    """Return what a pod's annotations, or the topology request of its pod set, lists of layers."""
-    found = request.get(_IN_REQUEST)
-    if found is None:
-        try:
-            found = json.loads(annotations.get(_LAYERS, "") or "[]")
-        except ValueError:
-            return []
-    return found if isinstance(found, list) else []
-
-
-def with_layers(wish: Wish, layers: list[Any]) -> Wish:
+def with_layers(wish: Wish, layers: Any) -> Wish:
     """Return a wish with the slices of the first layer; whether that is all is told by ``BEYOND``.
 
-    Finer layers are not modelled, nor slices of several sizes.
+    Finer layers are not modelled, nor slices of several sizes. What is no list says nothing.
     """
-    if not layers:
+    if not isinstance(layers, list) or not layers:
         return wish
     first = layers[0] if isinstance(layers[0], dict) else {}
     level, size = first.get("topology"), whole_number(str(first.get("size", "")))

@@ -225,7 +225,7 @@ class Wording:
             why = f"that priority {own.priority} may not evict"
             queues = {question.queues[job.queue].name for job in jobs if job.queue is not None}
             if not queues.isdisjoint(self._beyond):
-                why += ", though Kueue may"
+                why += ", though by queues it may be"
             if level < own.priority:
                 why = f"not evicted: {self._barred}"
             subject = f"{plural(len(jobs), 'job')} of priority {level}"

@@ -29,7 +29,7 @@ def relax(desk: Desk, until: Deadline) -> None:
 
     known = desk.incumbent.known.bounds(locks)
     asked = desk.instance, desk.tiers, locks, until
-    # Till then the planner has closed most tiers by better plans, and fine classes take long.
+    # By its second turn the planner has closed most tiers, and fine classes take long.
     finest = again or awaited or desk.budget.work is not None
     left = relaxed_bounds(*asked, bound=bound, floors=known, beyond=beyond, finest=finest)
     if beyond and not left:

@@ -40,13 +40,13 @@ def first_alike(instance: Instance) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4)
-def numbers_alike(instance: Instance) -> Counter[int]:
+def _numbers(instance: Instance) -> Counter[int]:
     """Return by index of the first job of each kind how many of its kind there are."""
     return Counter(first_alike(instance))
 
 
-def alike_jobs(instance: Instance, tier: Tier | None = None) -> list[tuple[Job, int]]:
-    """Return one job of each kind, or of those a tier looks at, and how many; in input order."""
-    jobs = instance.jobs if tier is None else concerned(instance, tier)
-    numbers = numbers_alike(instance)
+def alike_jobs(instance: Instance, tier: Tier) -> list[tuple[Job, int]]:
+    """Return one job of each kind that a tier looks at, and how many there are; in input order."""
+    numbers = _numbers(instance)
+    jobs = concerned(instance, tier)
     return [(job, numbers[job.index]) for job in jobs if job.index in numbers]

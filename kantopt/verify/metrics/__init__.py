@@ -128,7 +128,8 @@ def measure_step(step: Step, tiers: Sequence[Tier]) -> tuple[int, ...]:
 MOST_ABOVE, NEAREST = 256, 4
 """Tiers above one that its bound looks at: all of them or, where there are more, the nearest.
 
-Of a thousand priorities each would be weighed against all above it, over and over."""
+Of a thousand priorities each would be weighed against all above it, over and over.
+"""
 
 
 def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -14,7 +14,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.bounds.alike_jobs import numbers_alike
+from kantopt.verify.bounds.alike_jobs import alike_jobs
 from kantopt.verify.bounds.departures import evictable, most_held, most_on_nodes
 from kantopt.verify.bounds.left_out import least_left_out
 from kantopt.verify.bounds.room import most_pods
@@ -89,9 +89,11 @@ def _concerned(tier: Tier, instance: Instance) -> list[Job]:
 @kept_with_instance(most=PER_TIER)
 def _kinds(tier: Tier, instance: Instance) -> list[tuple[Job, int]]:
     """Return one of each kind of the jobs that a tier concerns, and their number."""
-    numbers = numbers_alike(instance)
-    jobs = _concerned(tier, instance)
-    return [(job, numbers[job.index]) for job in jobs if job.index in numbers]
+    return [
+        (job, number)
+        for job, number in alike_jobs(instance, tier)
+        if tier.unit == "jobs" or any(role_weights(tier, instance, job))
+    ]
 
 
 @dataclass(frozen=True, slots=True)

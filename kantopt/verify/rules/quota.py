@@ -22,7 +22,7 @@ def queue_limit(queue: Queue, quota: Quota) -> int | None:
 
 
 def held_words(amount: str | int) -> str:
-    """Say of what is counted without them how much jobs hold for which it is reserved."""
+    """Say of what is counted without it how much jobs hold, reserved or by other names."""
     return f" beside {amount} that jobs hold" if amount else ""
 
 

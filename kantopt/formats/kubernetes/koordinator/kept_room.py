@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.notes import Notes
+from kantopt.formats.view import json_of
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
 
@@ -26,7 +26,7 @@ def without_kept(objects: Objects, nodes: Iterable[Node], notes: Notes) -> list[
         metadata = view.at("metadata")
         if text := metadata.words("annotations").get(_KEPT, ""):
             try:
-                kept[metadata.name()] = _amounts(json.loads(text))
+                kept[metadata.name()] = _amounts(json_of(text))
             except ValueError:
                 text = (
                     "nodes of which Koordinator keeps what nobody can read offer all that they have"
@@ -40,7 +40,8 @@ def _amounts(told: Any) -> dict[str, int]:
         raise ValueError
     if told.get("applyPolicy") == "ReservedCPUsOnly":
         return {}
-    found = {name: to_base(name, value) for name, value in told.get("resources", {}).items()}
+    resources = told.get("resources", {})
+    found = {name: to_base(name, str(value)) for name, value in resources.items()}
     if cores := told.get("reservedCPUs"):
         spans = [_CPUS.fullmatch(part) for part in str(cores).split(",")]
         listed = {

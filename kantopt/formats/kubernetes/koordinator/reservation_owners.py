@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from kantopt.errors import Problem
 from kantopt.formats.kubernetes.nodes import read_selector, read_term
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.view import View
+from kantopt.formats.view import View, json_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.eligibility import affinity_matches
 from kantopt.schema.reservation import OwnedBy, ReservedFor
@@ -137,8 +136,5 @@ def admits(pod: Pod, reservation: View) -> bool:
 def _wish(pod: Pod) -> dict[str, Any]:
     """Return what a pod's annotation asks for; what is not read counts as asked for as well."""
     text = pod.annotations.get(_AFFINITY, "")
-    try:
-        found = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        found = None
+    found = json_of(text) if text else {}
     return found if isinstance(found, dict) else {"unknown": text}

@@ -6,15 +6,14 @@ that ask for parts are left alone, and no GPU that such a pod has a part of is a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from kantopt.formats.kubernetes.nominated import requests_of, take
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
+from kantopt.formats.view import json_of
 from kantopt.schema.hundredths import HUNDREDTHS, asks_for_part, is_gpu, touched_gpus
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
@@ -84,11 +83,7 @@ def _gpus(pod: Pod) -> list[str]:
 
 def _minors(pod: Pod) -> list[str]:
     """Return the numbers of the GPUs that a pod was given; empty: nobody says."""
-    text = pod.annotations.get(ALLOCATED, "")
-    try:
-        told: Any = json.loads(text) if text else {}
-    except ValueError:
-        return []
+    told = json_of(pod.annotations.get(ALLOCATED, ""))
     gpus = told.get("gpu") if isinstance(told, dict) else None
     listed = gpus if isinstance(gpus, list) else []
     return [str(gpu["minor"]) for gpu in listed if isinstance(gpu, dict) and "minor" in gpu]

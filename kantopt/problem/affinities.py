@@ -9,6 +9,7 @@ from functools import cached_property
 
 from kantopt.problem.cluster import Budget, Node
 from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
+from kantopt.problem.labelled import rarest
 from kantopt.schema.base import LabelSelector
 from kantopt.schema.eligibility import CORDON, Mark, tolerates
 from kantopt.schema.jobs import PodSet as PodSetDocument
@@ -73,18 +74,11 @@ class Selections:
         Each job of a thousand may have a selector of its own.
         """
         asked = requirements_of(selector)
-        having = {
-            i: [self._by_label.get((namespace, e.key, v), []) for v in dict.fromkeys(e.values)]
-            for i, e in enumerate(asked)
-            if e.operator == "In"
-        }
-        rarest = min(having, key=lambda i: sum(map(len, having[i])), default=None)
-        everybody = [self._by_namespace.get(namespace, [])]
-        rest = [e for i, e in enumerate(asked) if i != rarest]
-        for items in everybody if rarest is None else having[rarest]:
-            for item in items:
-                if not rest or all(expression_matches(e, item.document.labels) for e in rest):
-                    yield item.podset
+        found = rarest(asked, lambda *label: self._by_label.get((namespace, *label), []))
+        items, rest = found or (self._by_namespace.get(namespace, []), asked)
+        for item in items:
+            if all(expression_matches(e, item.document.labels) for e in rest):
+                yield item.podset
 
 
 def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ...]:

@@ -66,6 +66,7 @@ def test_a_shard_narrows_every_term_that_a_pod_has() -> None:
 
 GROUPS = [node("a", {GROUP: "grp-a"}), node("b", {GROUP: "grp-b"}), node("c")]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def of_volcano(queue: str) -> list[Object]:
@@ -76,7 +77,7 @@ def of_volcano(queue: str) -> list[Object]:
 
 @pytest.mark.parametrize(
     ("rule", "nodes"),
-    [("nodeGroupAffinity", {"a"}), ("nodeGroupAntiAffinity", {"b", "c"})],
+    [("nodeGroupAffinity", {"a"}), ("nodeGroupAntiAffinity", {"b"})],
 )
 @pytest.mark.parametrize("made", [True, False], ids=["pods", "job"])
 def test_a_queue_of_volcano_keeps_its_jobs_to_its_node_groups(
@@ -89,9 +90,19 @@ def test_a_queue_of_volcano_keeps_its_jobs_to_its_node_groups(
     assert allowed(read(*GROUPS, queue, *(of_volcano("q") if made else [job]))) == nodes
 
 
-def test_other_queues_go_anywhere_and_groups_preferred_are_noted() -> None:
-    told = {"nodeGroupAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": ["grp-a"]}}
+@pytest.mark.parametrize(
+    ("told", "nodes"),
+    [
+        ({}, {"a", "b", "c"}),
+        ({"nodeGroupAffinity": {_PREFERRED: ["grp-a"]}}, {"a"}),
+        ({"nodeGroupAffinity": {_REQUIRED: ["grp-a"], _PREFERRED: ["grp-b"]}}, {"a", "b"}),
+        ({"nodeGroupAntiAffinity": {_REQUIRED: ["grp-a"], _PREFERRED: ["grp-b"]}}, {"b"}),
+    ],
+)
+def test_groups_that_are_preferred_take_their_queue_and_no_others(
+    told: Object, nodes: set[str]
+) -> None:
     queue = thing("scheduling.volcano.sh/v1beta1", "Queue", "q", "", affinity=told)
     imported = read(*GROUPS, queue, *of_volcano("q"))
-    assert allowed(imported) == {"a", "b", "c"}
-    assert noted(imported, "node groups that queues prefer").endswith("1 (q)")
+    assert allowed(imported) == nodes
+    assert not told or noted(imported, "node groups queues prefer").endswith("1 (q)")

@@ -60,8 +60,9 @@ def test_pods_that_wait_take_the_room_of_their_placeholders() -> None:
     (found,) = imported.snapshot.jobs
     assert imported.pending.jobs == ()
     where = {item.name: [spot.node for spot in item.assignments] for item in found.pod_sets}
-    assert where == {"driver": ["a"], "worker": ["b"]}
+    assert where == {"driver": ["a"], "worker": ["b"], "worker-2": []}
     assert sum(item.count for item in found.pod_sets) == len(REAL)
+    assert all("reserved" in item.stays for item in found.pod_sets if item.assignments)
     assert noted(imported, "placeholders of YuniKorn's hold").endswith("2 (default/d on a, ...)")
 
 

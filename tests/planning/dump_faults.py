@@ -96,6 +96,12 @@ def preempted_for(other: Object, related: bool = False) -> list[Object]:
 _LESS = p("v", "a", "4", priority=5)
 _EQUAL = p("w", cpu="4", owner="ReplicaSet/w", priority=5)
 _MORE = p("w", cpu="4", owner="ReplicaSet/w", priority=9)
+_OTHER = p("w", cpu="4", owner="ReplicaSet/w", priority=5, schedulerName="yunikorn")
+_ELASTIC = {
+    "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+    "kind": "ElasticQuota",
+    "metadata": {"name": "q", "namespace": "default"},
+}
 _NEVER = p("w", cpu="4", owner="ReplicaSet/w", priority=9, preemptionPolicy="Never")
 
 
@@ -124,6 +130,18 @@ FAULTS = [
         "preempted for a pod of higher priority, as an event says",
         [A, _LESS, _MORE],
         [A, *preempted_for(_MORE)],
+        became={"v": "preempted"},
+    ),
+    DumpPair(
+        "preempted for a pod of no higher priority, by another scheduler",
+        [A, _LESS, _OTHER],
+        [A, *preempted_for(_OTHER)],
+        became={"v": "preempted"},
+    ),
+    DumpPair(
+        "preempted for a pod of no higher priority, by an elastic quota",
+        [A, _ELASTIC, _LESS, _EQUAL],
+        [A, _ELASTIC, *preempted_for(_EQUAL)],
         became={"v": "preempted"},
     ),
     _illegal(

@@ -32,7 +32,7 @@ def with_assigned(
     nodes
         The nodes of the input.
     """
-    workloads = objects.by_name(GROUP, "Workload")
+    workloads = {view.key: view for view in objects.of(GROUP, "Workload")}
     by_host = {host: node.name for node in nodes if (host := node.labels.get(HOSTNAME))}
     told = [by_host.get(m.pod.shape["node_selector"].get(HOSTNAME, ""), "") for m in members]
     left: dict[tuple[str, str, str], Counter[str]] = {}

@@ -33,8 +33,8 @@ class NodeGroups:
         for name, view in objects.named(Dialect.VOLCANO, "Queue").items():
             told = view.at("spec", "affinity")
             self._queues[name] = tuple(_wanted(told))
-            if any(_PREFERRED in told.at(key) for key in _RULES):
-                notes.add("node groups that queues prefer are left out", name)
+            if any(_PREFERRED in told.at(key) for key in (_NEAR, _FAR)):
+                notes.add("which of their node groups queues prefer is left out", name)
 
     def into(self, pod: Pod, gang: GangRef | None) -> Pod:
         """Return a pod with what keeps it to its nodes."""
@@ -65,17 +65,22 @@ class NodeGroups:
         return pod.annotations.get("scheduling.volcano.sh/queue-name", "default")
 
 
-_RULES = {"nodeGroupAffinity": "In", "nodeGroupAntiAffinity": "NotIn"}
+_NEAR, _FAR = "nodeGroupAffinity", "nodeGroupAntiAffinity"
 
 
 def _wanted(affinity: View) -> Iterator[Expression]:
-    for key, operator in _RULES.items():
-        if names := affinity.at(key).strings(_REQUIRED):
-            yield Expression(
-                key=_NODE_GROUP,
-                operator=operator,  # type: ignore[arg-type]
-                values=names,
-            )
+    """Yield what nodes are to be labelled with: Volcano takes those that are preferred as well.
+
+    Groups to be far from count less than those that it would only rather be far from.
+    """
+    far, rather_not = (affinity.at(_FAR).strings(kind) for kind in (_REQUIRED, _PREFERRED))
+    near = [name for kind in (_REQUIRED, _PREFERRED) for name in affinity.at(_NEAR).strings(kind)]
+    names = [name for name in near if name not in far] + [*rather_not]
+    if near or rather_not:
+        yield Expression(key=_NODE_GROUP, operator="In", values=tuple(dict.fromkeys(names)))
+    elif far:
+        yield Expression(key=_NODE_GROUP, operator="Exists")
+        yield Expression(key=_NODE_GROUP, operator="NotIn", values=tuple(far))
 
 
 def _kept(pod: Pod, wanted: tuple[Expression, ...]) -> Pod:

@@ -34,7 +34,9 @@ def with_placeholders(members: Sequence[Member], notes: Notes) -> list[Member]:
             if placeholder.node:
                 text = "pods whose room placeholders of YuniKorn's hold count as placed there"
                 notes.add(text, f"{pod.full_name} on {placeholder.node}")
-                pod = replace(pod, node=placeholder.node)
+                # Neither it nor the placeholder is there to be moved or evicted by itself.
+                stays = ("reserved", *pod.stays)
+                pod = replace(pod, node=placeholder.node, stays=stays)
         if pod.scheduler == "yunikorn":
             text = "pods of YuniKorn's, whose queues (quotas, whom they let evict) are not read"
             notes.add(text, pod.full_name)

@@ -47,7 +47,7 @@ class Known:
         self._instance = instance
         self._tiers = tuple(tiers)
         self._proved: list[list[Bound]] = [[] for _ in tiers]
-        self._arithmetic: dict[tuple[int, ...], Bound] = {}
+        self._arithmetic: dict[tuple[int, ...], tuple[int, bool]] = {}
 
     def add(self, bound: Bound) -> None:
         """Take a proved bound."""
@@ -88,6 +88,6 @@ class Known:
             tier = self._tiers[i]
             alone = bound_of(tier, self._instance, {})
             given = bound_of(tier, self._instance, above)
-            found = (given, tuple(values[:i])) if given > alone else (alone, ())
-            self._arithmetic[key] = Bound(i, *found, "arithmetic")
-        return self._arithmetic[key]
+            self._arithmetic[key] = (max(given, alone), given > alone)
+        bound, by_locks = self._arithmetic[key]
+        return Bound(i, bound, tuple(values[:i]) if by_locks else (), "arithmetic")

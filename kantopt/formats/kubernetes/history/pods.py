@@ -147,15 +147,20 @@ class Dumps:
     def _unduly(self, victim: View) -> str:
         """Say why the pod that an event names as the preemptor of another may not evict it.
 
-        Not of pods of a PodGroup: that has a priority of its own.
+        Not of pods of a PodGroup, which has a priority of its own, nor where others than
+        kube-scheduler's own rules may have decided: other schedulers, elastic quotas.
         """
         who = self._events.preemptors.get(victim.at("metadata").text("uid"))
         if who is None:
             return ""
         named = [pod for key, pod in self._all().items() if who in (key[2], f"{key[0]}/{key[1]}")]
         numbers = [pod.at("spec").integer("priority") for pod in (*named, victim)]
-        grouped = any("schedulingGroup" in pod.at("spec") for pod in (*named, victim))
-        if len(named) != 1 or None in numbers or grouped:
+        others = any(
+            "schedulingGroup" in spec or spec.text("schedulerName") not in ("", "default-scheduler")
+            for spec in (pod.at("spec") for pod in (*named, victim))
+        )
+        elastic = any(item.get("kind") == "ElasticQuota" for item in (*self.before, *self.after))
+        if len(named) != 1 or None in numbers or others or elastic:
             return ""
         its, own = (number or 0 for number in numbers)
         name = "/".join(named[0].key)

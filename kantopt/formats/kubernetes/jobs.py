@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kantopt.formats.kubernetes.closeness import Closeness
-from kantopt.formats.kubernetes.demands import Gang, Wish
+from kantopt.formats.kubernetes.demands import BEYOND, Gang, Wish
 from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
 from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod
@@ -106,13 +106,13 @@ class JobsReader:
         if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
             text = "jobs that KAI starts only within their queue's quota: here its limit counts"
             self._notes.add(text, f"{first.namespace}/{name}")
-        sets = self._pod_sets(ref, gang, members, pinned, minimum)
-        if tied := _shared(members):
-            self.tied[f"{first.namespace}/{name}"] = tuple(sorted(tied))
         wish = dict(gang.wish)
         if ref is not None and ref.dialect is Dialect.KAI and not wish:
             wish = level_wish(first)
         wish |= self._tier(gang) | self._within(gang, first)
+        sets = self._pod_sets(ref, gang, wish, members, pinned, minimum)
+        if tied := _shared(members):
+            self.tied[f"{first.namespace}/{name}"] = tuple(sorted(tied))
         own = {fields["near"] for fields in sets}
         if len(sets) > 1 and len(own) == 1 and len({fields["role"] for fields in sets}) == 1:
             # What a selector tells apart is still one role, and its closeness is the whole's.
@@ -195,6 +195,7 @@ class JobsReader:
         self,
         ref: GangRef | None,
         gang: Gang,
+        of_all: Wish,
         members: Sequence[Member],
         pinned: Sequence[bool],
         minimum: int | None,
@@ -210,7 +211,7 @@ class JobsReader:
                 wish = level_wish(pod)
             if not shared.isdisjoint(_waits_with(member)):
                 wish = {"required": HOSTNAME}
-            if any(map(self._close.goes_beyond, (wish, gang.wish))):
+            if any(map(self._close.goes_beyond, (wish, of_all))):
                 missing = dict.fromkeys((*pod.shape["not_modelled"], "constraints"))
                 pod = pod.shaped(not_modelled=tuple(sorted(missing)))
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
@@ -315,15 +316,16 @@ class JobsReader:
         level = self.levels.tier(gang.tier)
         if level is None:
             self._notes.add("network tiers without HyperNodes are left out", f"tier {gang.tier}")
+            return {BEYOND: 1} if gang.tier_is_hard else {}
         return {"required" if gang.tier_is_hard else "preferred": level} if level else {}
 
     def _within(self, gang: Gang, first: Pod) -> Wish:
         """Return the finest of several levels: its domains lie in those of the others."""
-        found = [
-            level for key in gang.within if (level := self._close.known(key, first)) is not None
-        ]
+        asked = [self._close.known(key, first) for key in gang.within]
+        found = [level for level in asked if level is not None]
         names = [level.name for level in self.levels.topology.levels]
-        return {"required": max(found, key=names.index)} if found else {}
+        finest: Wish = {"required": max(found, key=names.index)} if found else {}
+        return finest if len(found) == len(asked) else {**finest, BEYOND: 1}
 
 
 def _waits_with(member: Member) -> tuple[str, ...]:

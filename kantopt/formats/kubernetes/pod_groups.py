@@ -17,6 +17,7 @@ from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
 from kantopt.formats.kubernetes.slice_layers import with_layers
+from kantopt.formats.kubernetes.topology import label_keys
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View, json_of
 from kantopt.schema.quantity import whole_number
@@ -246,13 +247,12 @@ def _number(pods: Sequence[Pod], annotation: str) -> int | None:
 
 def _native(spec: View) -> Gang:
     policy = spec.at("schedulingPolicy")
-    constraints = spec.at("schedulingConstraints").list("topology")
     minimum = 0
     if "gang" in policy:
         minimum = bounded(policy.at("gang").integer("minCount", 0) or 1)
     return Gang(
         min_count=minimum,
-        within=tuple(item.name("key") for item in constraints),
+        within=label_keys(spec),
         priority=spec.integer("priority"),
         priority_class=spec.text("priorityClassName"),
         preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,

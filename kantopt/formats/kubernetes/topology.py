@@ -7,8 +7,9 @@ tightest, so their order is turned around.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.notes import Notes
@@ -76,7 +77,8 @@ def find_levels(
 ) -> Levels:
     """Find the topology: the labels chosen, else Topology objects, HyperNodes, known labels.
 
-    A ClusterNetworkTopology of Koordinator's counts as a Topology.
+    A ClusterNetworkTopology of Koordinator's counts as a Topology. Labels that native PodGroups
+    name are levels besides, where they nest with the others.
 
     Parameters
     ----------
@@ -89,6 +91,24 @@ def find_levels(
     notes
         Takes what is left out.
     """
+    asked = {
+        key: None
+        for view in objects.of("scheduling.k8s.io", "PodGroup")
+        for key in label_keys(view.at("spec"))
+    }
+    levels = _described(objects, nodes, chosen, asked, notes)
+    for label in asked:
+        levels = _with_label(levels, label, nodes)
+    return levels
+
+
+def _described(
+    objects: Objects,
+    nodes: Sequence[Node],
+    chosen: Sequence[str],
+    asked: Collection[str],
+    notes: Notes,
+) -> Levels:
     if chosen:
         return _levels([(label, "") for label in chosen])
     offers = [
@@ -116,7 +136,43 @@ def find_levels(
         notes.add(
             "HyperNodes that do not form a tree over the nodes are left out", count=len(hyper)
         )
-    return _levels([(label, "") for label in _known(nodes, notes)])
+    return _levels([(label, "") for label in _known(nodes, asked, notes)])
+
+
+def label_keys(spec: View) -> tuple[str, ...]:
+    """Return the node labels of each of which one domain is to hold a native PodGroup."""
+    constraints = spec.at("schedulingConstraints").list("topology")
+    return tuple(item.name("key") for item in constraints)
+
+
+def _with_label(levels: Levels, label: str, nodes: Sequence[Node]) -> Levels:
+    """Add a node label as a level, if that takes no node out of any domain, nor parts one."""
+    if label == HOSTNAME or levels.name(label) is not None:
+        return levels
+    borne = {node.name: {**node.labels, **levels.labels.get(node.name, {})} for node in nodes}
+
+    def domains(path: Sequence[str]) -> set[frozenset[str]]:
+        found = defaultdict(set)
+        for name, own in borne.items():
+            place = tuple(own.get(key) or (name if key == HOSTNAME else "") for key in path)
+            if all(place):
+                found[place].add(name)
+        return {frozenset(members) for members in found.values()}
+
+    known = levels.topology.levels
+    old = [level.node_label for level in known]
+    whole = domains([label])
+    for i in range(len(old), -1, -1) if whole else ():
+        new = [*old[:i], label, *old[i:]]
+        finer = range(i + 1, len(new))
+        if domains(new[: i + 1]) == whole and all(
+            domains(new[: k + 1]) == domains(old[:k]) for k in finer
+        ):
+            name = _short(label)
+            taken = any(name == level.name for level in known)
+            added = TopologyLevel(name=label if taken else name, node_label=label)
+            return replace(levels, topology=Topology(levels=(*known[:i], added, *known[i:])))
+    return levels
 
 
 def with_hostname(levels: Levels) -> Levels:
@@ -125,7 +181,7 @@ def with_hostname(levels: Levels) -> Levels:
         return levels
     last = TopologyLevel(name="hostname", node_label=HOSTNAME)
     topology = Topology(levels=(*levels.topology.levels, last))
-    return Levels(topology, levels.tiers, levels.labels, levels.aliases)
+    return replace(levels, topology=topology)
 
 
 def note_outside(levels: Levels, nodes: Sequence[Node], notes: Notes) -> None:
@@ -143,12 +199,16 @@ def _levels(pairs: Sequence[tuple[str, str]]) -> Levels:
     taken: dict[str, str] = {}
     aliases = {}
     for label, alias in dict(pairs).items():
-        name = alias or label.rpartition("/")[2].removeprefix("topology-") or label
+        name = alias or _short(label)
         taken[label if name in taken else name] = label
         if alias:
             aliases[alias] = label
     levels = tuple(TopologyLevel(name=name, node_label=label) for name, label in taken.items())
     return Levels(Topology(levels=levels), aliases=aliases)
+
+
+def _short(label: str) -> str:
+    return label.rpartition("/")[2].removeprefix("topology-") or label
 
 
 def _topology_object(view: View) -> list[tuple[str, str]]:
@@ -181,7 +241,7 @@ def _has_all(offer: Sequence[tuple[str, str]], node: Node) -> bool:
     return all(label in node.labels or label == HOSTNAME for label, _ in offer)
 
 
-def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
+def _known(nodes: Sequence[Node], asked: Collection[str], notes: Notes) -> list[str]:
     """Well-known labels that nodes bear, coarse to fine.
 
     A coarse label that a node lacks would take the node out of all finer domains; guessing must
@@ -203,7 +263,7 @@ def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
             inside |= members
         else:
             notes.add("labels that only some nodes bear are no topology level", label)
-    known = {*_COARSE, *_FINE, *_SWITCHES, *tiers}
+    known = {*_COARSE, *_FINE, *_SWITCHES, *tiers, *asked}
     for label in sorted(present - known):
         if _PLACES & set(re.split(r"[^a-z]+", label.rpartition("/")[2].lower())):
             notes.add("labels that look like a topology are no level without --topology", label)

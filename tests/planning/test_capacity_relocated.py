@@ -16,7 +16,7 @@ from kantopt.planning.solving.run import Run
 from kantopt.schema.extends import load_model
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from tests.planning.test_capacity import HALF_FREE, job, node, numbers, running
+from tests.planning.test_capacity import GPU, HALF_FREE, count, job, node, numbers, running
 from tests.questions import question
 
 MODEL = load_model("mixed")
@@ -64,3 +64,32 @@ def test_copies_that_are_jobs_of_their_own_are_placed_as_such() -> None:
     instance = copies.asked(form, None)
     assert check(instance, placement) == []
     assert len(placement.podsets) == len(instance.podsets)
+
+
+def test_of_copies_that_are_spread_as_many_fit_as_moves_make_room_for() -> None:
+    sizes = {"a": (32, 8), "b": (16, 8), "c": (16, 8), "d": (8, 8), "e": (16, 4), "f": (8, 8)}
+    nodes = [node(name, rack=rack) for name, rack in zip(sizes, "xyzxyz", strict=True)]
+    for each in nodes:
+        cpu, gpus = sizes[each["name"]]
+        each["allocatable"] = {"cpu": cpu, GPU: gpus, "pods": 20 if cpu > 8 else 3}
+    runs = {
+        "s": ("f", 4, 1, "a"),
+        "t": ("a", 1, 2, "b"),
+        "u": ("b", 2, 2, "a"),
+        "v": ("b", 1, 2, "b"),
+        "w": ("b", 2, 4, "b"),
+        "x": ("f", 4, 2, "b"),
+    }
+    jobs = []
+    for name, (on, cpu, gpus, app) in runs.items():
+        found = running(name, on, gpus, movable=name > "u")
+        found["podSets"][0] |= {"requests": {"cpu": cpu, GPU: gpus}, "labels": {"app": app}}
+        jobs.append(found)
+    spread = {"maxSkew": 1, "labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "rack"}
+    wanted = job(pods=3, minCount=3, labels={"app": "a"}, topologySpreadConstraints=[spread])
+    wanted["podSets"][0]["requests"] = {"cpu": 4, GPU: 3}
+    assert [room[:2] for room in numbers(count(question(nodes, jobs, [wanted])))] == [
+        (2, 2),
+        (3, 3),
+        (3, 3),
+    ]

@@ -136,6 +136,11 @@ class Copies:
         """Whether pods of a copy must share a domain, or lie in slices."""
         return any(r.required or r.pod_set_slice_required_topology for r in self._requests)
 
+    @property
+    def spread(self) -> bool:
+        """Whether pods of a copy must be spread over domains."""
+        return any(pod_set.topology_spread_constraints for pod_set in self.one.pod_sets)
+
     def counted(self, number: int) -> Form:
         """Return so many copies as one pod set."""
         return Form(number, self.pods)

@@ -165,9 +165,11 @@ class Search:
     def _form(self, most: int, moves: int | None) -> Form:
         """Counted where a copy may lie anywhere or nothing moves, named while they are few.
 
-        Of gangs in domains moves are found for each gang, and hardly for slices of one large set.
+        Of gangs in domains moves are found for each gang, and hardly for slices of one large set,
+        nor for one that is spread.
         """
-        counts = self.copies.pods and (moves == 0 or not self.copies.gathered or most > NAMED)
+        anywhere = not (self.copies.gathered or self.copies.spread)
+        counts = self.copies.pods and (moves == 0 or anywhere or most > NAMED)
         if counts:
             return self.copies.counted(most)
         if most > NAMED:

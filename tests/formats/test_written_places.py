@@ -1,4 +1,4 @@
-"""Where pods may go, as objects of each system."""
+"""Where pods may go, and whose they are, as objects of each system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.formats.exports import EXPORTS, ExportName
 from kantopt.schema.base import Expression
-from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.jobs import Assignment, NodeSelectorTerm
 from tests.formats.test_written import JOB, SYSTEMS, read, snapshot_of
 
 
@@ -33,3 +33,18 @@ def test_nodes_of_several_names_are_written_one_name_at_a_time(system: ExportNam
         (_field("In", "a"), *never),
         (_field("In", "b"), *never),
     ]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_pods_that_tell_no_owner_have_work_to_lose_and_all_of_them_may_go(
+    system: ExportName,
+) -> None:
+    there = (Assignment(node="n", count=2),)
+    role = JOB.pod_sets[0].model_copy(update={"count": 2, "min_count": 0, "assignments": there})
+    job = JOB.model_copy(update={"pod_sets": (role,)})
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 64, "pods": 10}}])
+    snapshot = base.model_copy(update={"jobs": (job,)})
+    again, _ = read(system, EXPORTS[system].write(snapshot, ())[0], [])
+    (found,) = again.jobs
+    assert not found.serves(found.pod_sets[0])
+    assert found.max_moves is None

@@ -100,11 +100,19 @@ def _annotations(job: Job, pod_set: PodSet) -> dict[str, str]:
     return found
 
 
+_TRAINING = "TrainJob.trainer.kubeflow.org"
+"""Stands for an owner that is not told: its pods have work to lose, and any number of them may go.
+
+A ReplicaSet's have none, and of a Job's no more may go than its ``backoffLimit`` says.
+"""
+
+
 def _pod(job: Job, pod_set: PodSet, shape: Data, ref: PodRef, node: str) -> Data:
-    kind, _, group = ref.owner_kind.partition(".")
+    made_up = "DaemonSet" if job.daemon else _TRAINING
+    kind, _, group = (ref.owner_kind or made_up).partition(".")
     owner = {
         "apiVersion": f"{group or ('batch' if kind == 'Job' else 'apps')}/v1",
-        "kind": kind or ("DaemonSet" if job.daemon else "ReplicaSet"),
+        "kind": kind,
         "name": job.name,
         "controller": True,
     } | ({"uid": uid} if (uid := ref.owner_uid or job.uid) else {})

@@ -12,7 +12,8 @@ from kantopt.render.targets import TARGETS, Asked, KueueApi, TargetName
 from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
-    from kantopt.planning.question import Import
+    from kantopt.planning.question import Import, Question
+    from kantopt.schema.answers.picture import Picture
     from kantopt.schema.answers.plan import Plan
 
 
@@ -154,7 +155,7 @@ def _picture(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
 
     question = read_question(files, how)
     picture = picture_of(question, judging_model(question, None))
-    return svg(picture, words_of(question)), question.notes
+    return svg(picture, words_of(question)), _told(picture, question)
 
 
 def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
@@ -164,7 +165,8 @@ def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
     from kantopt.report.pages import answer_page, cluster_page
 
     question = read_question(files, how)
-    picture, notes = picture_of(question, judging_model(question, None)), question.notes
+    picture = picture_of(question, judging_model(question, None))
+    notes = question.notes
     words = words_of(question)
     if question.plan is None:
         return cluster_page(picture, notes, words=words), notes
@@ -172,4 +174,11 @@ def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
     page = answer_page(
         question.plan, picture, notes=notes, words=words, domains=domains, level=level
     )
-    return page, notes
+    return page, _told(picture, question)
+
+
+def _told(picture: "Picture", question: "Question") -> tuple[str, ...]:
+    """Return what is said of a picture: first if its plan is not legal."""
+    if not picture.fault:
+        return question.notes
+    return f"the plan is not legal here ({picture.fault}); verify says more", *question.notes

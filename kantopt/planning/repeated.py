@@ -60,7 +60,10 @@ def _times(question: Question, model: Model) -> list[object]:
     running = [(job, podset) for job in question.snapshot.jobs for podset in job.pod_sets]
     return [
         waited,
-        [ages.unsaved(job, podset) * gpu_milli_asked(podset) >= 1000 for job, podset in running],
+        [
+            (ages.unsaved(job, podset) or 0) * gpu_milli_asked(podset) >= 1000
+            for job, podset in running
+        ],
         [ages.is_young(job, podset) for job, podset in running],
     ]
 

@@ -9,19 +9,21 @@ from kantopt.errors import BadDataError, UsageError
 from kantopt.planning.by_size import spread_figures
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.question import Question
+from kantopt.problem.ages import Ages
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.restricted import finest_level
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.answers.reports import Amount, Figure, MetricsReport
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import one_of, perhaps
+from kantopt.schema.hints import one_of, perhaps, plural
 from kantopt.schema.model import Metric, Model, Objective
 from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts, slots_now
 from kantopt.verify.metrics.fragmented_nodes import node_gpus_used
+from kantopt.verify.metrics.lost_gpu_seconds import stopped
 from kantopt.verify.replay import replay
 from kantopt.verify.step import Step
 
@@ -62,7 +64,8 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
     BadDataError
         If the documents contradict each other or the plan acts on what is not there.
     """
-    instance = question.instance(_with_losses(model))
+    model = _with_losses(model)
+    instance = question.instance(model)
     tiers = tiers_of(instance)
     before = Step(instance, instance.current, instance.current)
     after, notes = None, list(question.notes)
@@ -71,9 +74,12 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
         if problems:
             raise BadDataError(problems)
         violations, final = replay(instance, waves)
-        after = Step(instance, instance.current, final)
         if violations:
-            notes.append(f"the plan is not legal here ({violations[0]}); verify says more")
+            why = f"the plan is not legal here ({violations[0]}): nothing is measured after it"
+            notes.insert(0, f"{why}; verify says more")
+        else:
+            after = Step(instance, instance.current, final)
+            notes += _unknown_losses(question, model, after)
     sized = [_slot_tier(instance, slot) for slot in slots]
     sized += [tier for tier in tiers if tier.metric is Metric.FRAGMENT_RATE and tier not in sized]
     level = next((t.level for t in tiers if t.metric is Metric.EXCESS_GROUPS), None)
@@ -317,6 +323,19 @@ def _with_losses(model: Model) -> Model:
         Objective(migration_cost=TotalObjective()),
     )
     return model.model_copy(update={"objectives": (*(model.objectives or ()), *counted)})
+
+
+def _unknown_losses(question: Question, model: Model, after: Step) -> Iterator[str]:
+    """Say of how many pods that are stopped nobody knows what they lose; M15 counts 0 of them."""
+    ages, documents = Ages(question.snapshot, model), question.documents(after.instance)
+    unknown = 0
+    for podset in after.changed_podsets:
+        document = documents[podset.job]
+        its = next(each for each in document.pod_sets if each.name == podset.name)
+        if podset.gpu_milli and ages.unsaved(document, its) is None:
+            unknown += stopped(podset, after)
+    if unknown:
+        yield f"GPU time lost is unknown of {plural(unknown, 'pod')} whose age is not known"
 
 
 def _disruption(measured: _Measured) -> Iterator[Figure]:

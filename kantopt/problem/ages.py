@@ -44,15 +44,15 @@ class Ages:
         ages = (self._ran(job, podset) for podset in job.pod_sets if podset.assignments)
         return min((age for age in ages if age is not None), default=None)
 
-    def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int:
-        """Seconds of work that running pods have not saved, if the model asks for it.
+    def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int | None:
+        """Seconds of work that running pods have not saved, if the model asks; else 0.
 
-        Pods of services have none: they never get done.
+        Pods of services have none: they never get done. ``None`` is what is not known.
         """
         if not self._counts_losses or job.serves(podset):
             return 0
         ages = (self._ran(job, podset), self._since(_checkpoint(job, podset)))
-        return min((age for age in ages if age is not None), default=0)
+        return min((age for age in ages if age is not None), default=None)
 
     def is_young(self, job: docs.Job, podset: docs.PodSet) -> bool:
         """Whether running pods have run for less than the time for which they are not evicted."""

@@ -218,7 +218,7 @@ class JobsBuilder:
             # Nothing is moved off a node that is not ready; R11 says so of those partly there.
             movable = movable and not all(self._nodes[spot.node].holds for spot in current)
             preemptible = preemptible and not self._ages.is_young(job, podset)
-            lost = asks.gpu_milli * self._ages.unsaved(job, podset) // 1000
+            lost = asks.gpu_milli * (self._ages.unsaved(job, podset) or 0) // 1000
             if self._copies:
                 memory, live = memory_in(self._resources, demand), job.move_mode == "live"
                 copied = migration_mib(memory, dirty_rate, self._bandwidth, live=live)

@@ -130,9 +130,32 @@ def test_a_plan_that_breaks_a_rule_here_is_told(files: Path, cli: Cli) -> None:
     cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json", "-q")
     text = Path("snap.yaml").read_text()
     Path("less.yaml").write_text(text.replace("nvidia.com/gpu: 8}}", "nvidia.com/gpu: 7}}", 3))
-    assert "verify says more" in cli("metrics", "less.yaml", "plan.json").out
+    done = cli("metrics", "less.yaml", "plan.json")
+    assert "verify says more" in done.out
+    assert "AFTER" not in done.out  # what it would come to here need not even be possible
+    assert report(cli, "less.yaml", "plan.json")["notes"][0].startswith("the plan is not legal")
+    for form in ("svg", "html"):
+        warned = cli("render", "less.yaml", "plan.json", "--to", form).err
+        assert warned.startswith("kantopt: warning: the plan is not legal here (capacity: ")
     Path("gone.yaml").write_text(text.replace("gpu-002", "gpu-009"))
     assert cli("metrics", "gone.yaml", "plan.json").code == 65
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_gpu_time_that_is_lost_and_not_known_is_told(
+    tmp_path: Path, cli: Cli, started: bool
+) -> None:
+    text = SPREAD_OUT.replace("count: 4\n", "count: 4\n    priorityClassName: low\n", 0)
+    if started:
+        text = text.replace("- name: apart", '- name: apart\n  startTime: "2026-09-01T03:00:00Z"')
+    urgent = text.replace("- name: w2", "- name: w2\n  priority: 9")
+    (tmp_path / "c.yaml").write_text(urgent)
+    asked = str(tmp_path / "c.yaml")
+    plan = str(tmp_path / "p.json")
+    assert cli("plan", asked, "-O", plan, "-q").code in (0, 4)
+    notes = report(cli, asked, plan).get("notes", [])
+    said = [note for note in notes if note.startswith("GPU time lost is unknown of ")]
+    assert bool(said) is not started
 
 
 def test_objectives_of_the_model_name_slots_and_levels(files: Path, cli: Cli) -> None:

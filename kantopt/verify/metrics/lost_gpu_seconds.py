@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.verify.bounds.required_room import least_lost_for_required
 from kantopt.verify.metrics.evictions import lacking_gpus
@@ -15,11 +16,15 @@ def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
     """GPU time since start or last checkpoint of the pods that are evicted or restart elsewhere."""
     lost = 0
     for podset in step.changed_podsets:
-        job = step.instance.jobs[podset.job]
-        if podset.lost_gpu_seconds and tier.concerns(job):
-            restarted = step.moved(podset.index) if job.move_mode == "restart" else 0
-            lost += podset.lost_gpu_seconds * (step.evicted(podset.index) + restarted)
+        if podset.lost_gpu_seconds and tier.concerns(step.instance.jobs[podset.job]):
+            lost += podset.lost_gpu_seconds * stopped(podset, step)
     return lost
+
+
+def stopped(podset: PodSet, step: Step) -> int:
+    """Count the pods of a pod set that are evicted or restart elsewhere."""
+    restarts = step.instance.jobs[podset.job].move_mode == "restart"
+    return step.evicted(podset.index) + (step.moved(podset.index) if restarts else 0)
 
 
 def bound_lost_gpu_seconds(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -33,7 +33,8 @@ def explain(
             "remove=JOB, priority=JOB:VALUE, set=JOB[:PODSET]:FIELD=VALUE (a resource, "
             "priority, count, minCount, required, tolerate, nodeSelector, preemptible, movable), "
             "quota=QUEUE:RESOURCE=VALUE, "
-            "limit=evictions|moves:COUNT, or @FILE, merged by names. Repeatable.",
+            "limit=evictions|moves:COUNT, or @FILE, merged by names. Repeatable; or several in "
+            "one, with spaces between them.",
             show_default=False,
         ),
     ] = None,

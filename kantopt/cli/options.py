@@ -186,7 +186,9 @@ LogFormat = Annotated[
 ]
 MaxMoves = Annotated[int | None, typer.Option(metavar="K", min=0, help="Move at most K pods.")]
 MaxEvictions = Annotated[int | None, typer.Option(metavar="K", min=0, help="Evict at most K pods.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no progress.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No warnings, no progress; with -O no table either.")
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Progress line by line; tracebacks of our faults.")
 ]

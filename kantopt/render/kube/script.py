@@ -153,7 +153,7 @@ def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
         f"Only for the cluster whose namespace kube-system has the uid {known}."
         if known
         else "Does NOT CHECK which cluster this is, only that the nodes it names are those of the "
-        "plan: `namespaces` were not in the input, so that the uid of kube-system is not known.",
+        "plan: the namespace kube-system, whose uid tells, was not in the input.",
         f"Does {_done(fates)}.",
         *_taken(fates),
     ]

@@ -18,14 +18,16 @@ class Kind(IntEnum):
     OUTAGE = 3
     WORKS = 4
     """Pods that restarted work again."""
-    ARRIVAL = 5
-    PLANNED = 6
+    OF_AGE = 5
+    """A job has run for its ``minRuntime``: others may take its room from now on."""
+    ARRIVAL = 6
+    PLANNED = 7
     """A plan has been made in its time: what it does begins."""
-    WAVE = 7
+    WAVE = 8
     """The next wave of a defragmentation."""
-    CYCLE = 8
+    CYCLE = 9
     """The planner looks at what waits."""
-    ROUND = 9
+    ROUND = 10
     """A defragmentation begins."""
 
 

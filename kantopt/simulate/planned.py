@@ -47,9 +47,9 @@ class Cycles:
     ) -> None:
         self._floor, self._calendar, self._moments = floor, calendar, moments
         self._planner = planner
-        self._model = _model(planner.model, "placement.planner")
-        limits = self._model.limits
-        self._only_binds = limits.evictions == 0 and limits.moves == 0
+        self.model = _model(planner.model, "placement.planner")
+        self.evicts = self.model.limits.evictions != 0
+        self._only_binds = not self.evicts and self.model.limits.moves == 0
         self._options = Options(engine=planner.engine, seed=seed)
         _get_ready(planner.engine)
         self._limit = duration_seconds(planner.time_limit) * SECOND
@@ -78,7 +78,7 @@ class Cycles:
         if self._only_binds and not self._may_bind(first):
             return None
         question = self._moments.question(floor.now, first)
-        model = self._moments.model(self._model, floor.world.model)
+        model = self._moments.model(self.model, floor.world.model)
         result = make_plan(question, model, self._options, _deadline(self._limit, self._floor.stop))
         course.waves = deeds_of(floor.world, result)
         if course.waves:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from kantopt.schema.duration import duration_seconds
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Model, Rule
 from kantopt.schema.policy import Queueing
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor
@@ -140,7 +140,23 @@ def is_young(floor: Floor, v: int) -> bool:
     """
     if _ran_before(floor, v) is None:
         return False
-    return floor.now - _since(floor, v) < _least_time(floor.world, v)
+    return floor.now - _since(floor, v) < _least_time(floor.world, v, floor.world.model)
+
+
+def of_age(floor: Floor, v: int, models: Iterable[Model]) -> set[int]:
+    """When a job that has just started is no longer spared for being young.
+
+    Plans count from when it works on, who evicts at once from when it came.
+    """
+    ran, working = _ran_before(floor, v), floor.work[v].working
+    if ran is None or working is None:
+        return set()
+    ends = (
+        since - ran + _least_time(floor.world, v, model)
+        for model in models
+        for since in (floor.now, working)
+    )
+    return {end for end in ends if end > working}
 
 
 def _since(floor: Floor, v: int) -> int:
@@ -153,11 +169,11 @@ def _ran_before(floor: Floor, v: int) -> int | None:
     return floor.world.tasks[v].ran if floor.work[v].version == 1 else 0
 
 
-def _least_time(world: World, v: int) -> int:
+def _least_time(world: World, v: int, model: Model) -> int:
     """Milliseconds that a job runs before it may be evicted."""
     job = world.jobs[v]
     queues = {queue.name: queue.min_runtime for queue in world.snapshot.queues}
-    for text in (job.min_runtime, queues.get(job.queue_name), world.model.limits.min_runtime):
+    for text in (job.min_runtime, queues.get(job.queue_name), model.limits.min_runtime):
         if text is not None:
             return duration_seconds(text) * SECOND
     return 0

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from kantopt.simulate.carried import Deed
-from kantopt.simulate.events import Event
+from kantopt.simulate.events import Event, Kind
 from kantopt.simulate.history import History, JobRecord, PlanRecord, Sample, Stay
 from kantopt.simulate.plain import Data, spot_data, spot_of
 from kantopt.simulate.planned import Course
@@ -32,7 +32,7 @@ _R = TypeVar("_R", JobRecord, PlanRecord, Sample, Stay, Work)
 def form() -> list[list[str]]:
     """Return what records consist of: what was saved by a build that had others cannot be read."""
     kinds = (History, JobRecord, PlanRecord, Sample, Stay, Work, Deed, Course)
-    return [[kind.__name__, *_names(kind)] for kind in kinds]
+    return [[kind.__name__, *_names(kind)] for kind in kinds] + [[kind.name for kind in Kind]]
 
 
 def _names(kind: type[Any]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from kantopt.clock import Stop
 from kantopt.schema.duration import duration_seconds
-from kantopt.schema.policy import Policy
+from kantopt.schema.model import Model
+from kantopt.schema.policy import Policy, Queueing
 from kantopt.search.state import Change
 from kantopt.simulate.census import Census
 from kantopt.simulate.cluster import Cluster
@@ -16,6 +17,7 @@ from kantopt.simulate.history import Ended, History, JobRecord, PlanRecord
 from kantopt.simulate.judged import Judge, judged_every
 from kantopt.simulate.moment import Moments
 from kantopt.simulate.planned import Cycles, Rounds
+from kantopt.simulate.preemption import of_age
 from kantopt.simulate.queueing import queueing_of
 from kantopt.simulate.recorder import Recorder
 from kantopt.simulate.refused import Refusals
@@ -92,7 +94,15 @@ class Simulator:
             self.cycles = Cycles(self, self.calendar, moments, planner, seed)
         if tidying is not None:
             self.rounds = Rounds(self, self.calendar, moments, tidying, seed)
+        self._takers = tuple(self._who_takes(policy.queueing))
+        """Models whose rules say for how long jobs that run are not evicted."""
         self._begin()
+
+    def _who_takes(self, queueing: Queueing) -> Iterator[Model]:
+        if queueing.preemption or queueing.reclaim or queueing.preempt_backfilled:
+            yield self.world.model
+        if self.cycles and self.cycles.evicts:
+            yield self.cycles.model
 
     def _begin(self) -> None:
         for j, task in enumerate(self.world.tasks):
@@ -182,6 +192,9 @@ class Simulator:
         match event.kind:
             case Kind.ARRIVAL:
                 self._arrives(j)
+            case Kind.OF_AGE:
+                if self.cycles and self.cycles.evicts:
+                    self.cycles.course.seen = None  # something has changed
             case Kind.END:
                 self._stops(j)
             case Kind.WORKS:
@@ -202,8 +215,10 @@ class Simulator:
         return True
 
     def _out_of_date(self, event: Event) -> bool:
-        """Whether an event is of a stay that has ended otherwise meanwhile."""
-        of_a_stay = event.kind in (Kind.END, Kind.WORKS)
+        """Whether an event is of a stay that has ended otherwise meanwhile, or concerns nobody."""
+        if event.kind == Kind.OF_AGE and not (self.waiting or (self.cycles and self.short)):
+            return True
+        of_a_stay = event.kind in (Kind.END, Kind.WORKS, Kind.OF_AGE)
         return of_a_stay and event.version != self.work[event.subject].version
 
     def _plans(self, kind: int) -> None:
@@ -297,6 +312,8 @@ class Simulator:
         end = work.begin(self.world.tasks[j], self.now, working, gpus)
         if end is not None:
             self.calendar.add(Event(end, Kind.END, j, work.version))
+        for at in of_age(self, j, self._takers):
+            self.calendar.add(Event(at, Kind.OF_AGE, j, work.version))
         self.restarting.discard(j)
         if working > self.now:
             self.restarting.add(j)

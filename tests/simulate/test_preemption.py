@@ -75,15 +75,42 @@ def test_who_is_protected_stays(more: dict[str, Any]) -> None:
     assert starts(history) == {"low": 0, "high": 50_000}
 
 
-def test_who_has_run_for_long_enough_goes() -> None:
+@pytest.mark.parametrize("backfill", ["none", "best-effort", "easy", "conservative"])
+def test_who_has_run_for_long_enough_goes(backfill: str) -> None:
     course = trace(
         job("low", 0, 200, 8, priority=1, minRuntime="60s"),
         job("high", 10, 10, 8, priority=5),
-        job("tick", 70, 1, 9),
-        job("tock", 80, 1, 1, priority=9),
     )
-    history = simulated(snapshot(8), course, evicting(backfill="best-effort"))
-    assert starts(history)["high"] == 70_000
+    history = simulated(snapshot(8), course, evicting(backfill=backfill))
+    assert starts(history)["high"] == 60_000
+
+
+def test_who_has_run_for_long_enough_goes_though_nothing_else_happens() -> None:
+    borrower = job("a", 0, 200, 8, queueName="a", minRuntime="60s")
+    course = trace(borrower, job("b", 10, 10, 4, queueName="b"))
+    assert starts(simulated(cohort(4, "a", "b"), course, reclaiming()))["b"] == 60_000
+    planner = {"placement": {"planner": {"model": "mixed", "timeLimit": "1s", "period": "15s"}}}
+    course = trace(
+        job("low", 0, 200, 8, priority=1, minRuntime="60s"), job("high", 10, 10, 8, priority=5)
+    )
+    # It started when the first plan was made, and goes when the next after its time is made.
+    history = simulated(snapshot(8), course, policy(**planner, restartTime="0s"))
+    assert starts(history) == {"low": 1000, "high": 62_000}
+
+
+def test_nothing_happens_when_a_job_has_run_for_long_enough_and_nobody_waits() -> None:
+    old = {
+        "name": "old",
+        "startTime": "2026-09-03T00:00:00Z",
+        "minRuntime": "1h",
+        "podSets": [
+            {"name": "w", "count": 1, "requests": {GPU: 4}, "assignments": [{"node": "n0"}]}
+        ],
+    }
+    taken = {"name": "s", "capturedAt": "2026-09-03T00:00:00Z"}
+    course = trace(job("short", 0, 10, 4))
+    history = simulated(snapshot(8, metadata=taken, jobs=[old]), course, evicting())
+    assert history.horizon == 10_000
 
 
 @pytest.mark.parametrize(
@@ -107,9 +134,7 @@ def test_what_a_job_of_the_snapshot_ran_before_the_trace_counts(
         ],
     }
     taken = {"name": "s", "capturedAt": "2026-09-03T00:00:00Z"}
-    course = trace(
-        job("high", 600, 100, 8, priority=9), *(job(f"tick-{t}", t, 1, 9) for t in (3299, 3300))
-    )
+    course = trace(job("high", 600, 100, 8, priority=9))
     history = simulated(
         snapshot(8, metadata=taken, jobs=[old]), course, evicting(backfill="best-effort")
     )

@@ -37,18 +37,23 @@ class Strategy(StrEnum):
     REVERSE_TRIM = "reverse-trim"
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, most: int = 10**7) -> float:
     """Read ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds; returns seconds.
 
     Raises
     ------
     typer.BadParameter
-        If it is no duration, or none above zero.
+        If it is no duration, none above zero, or of more than so many seconds.
     """
     try:
-        return limit_seconds(text)
+        return limit_seconds(text, most)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def parse_trace_time(text: str) -> float:
+    """Read a time of a trace, which nobody has to wait for: any that it can write in seconds."""
+    return parse_duration(text, 10**9 - 1)
 
 
 def parse_size(text: str) -> int:

@@ -54,7 +54,7 @@ def simulate(
         float | None,
         typer.Option(
             metavar="DURATION",
-            parser=opt.parse_duration,
+            parser=opt.parse_trace_time,
             help="Measure only what comes after that time of the trace: 1d.",
         ),
     ] = None,
@@ -62,7 +62,7 @@ def simulate(
         float | None,
         typer.Option(
             metavar="DURATION",
-            parser=opt.parse_duration,
+            parser=opt.parse_trace_time,
             help="Simulate up to that time of the trace: 7d.",
             show_default="until nothing more happens",
         ),

@@ -69,7 +69,7 @@ def trace(
         typer.Option(
             "--for",
             metavar="DURATION",
-            parser=opt.parse_duration,
+            parser=opt.parse_trace_time,
             help="Time in which jobs come, such as 7d. [default: 7d, without --jobs]",
             show_default=False,
         ),
@@ -104,13 +104,13 @@ def trace(
     mtbf: Annotated[
         float | None,
         typer.Option(
-            metavar="DURATION", parser=opt.parse_duration, help="Mean time that a node is up."
+            metavar="DURATION", parser=opt.parse_trace_time, help="Mean time that a node is up."
         ),
     ] = None,
     mttr: Annotated[
         float | None,
         typer.Option(
-            metavar="DURATION", parser=opt.parse_duration, help="Mean time until it is repaired."
+            metavar="DURATION", parser=opt.parse_trace_time, help="Mean time until it is repaired."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same trace.")] = 0,

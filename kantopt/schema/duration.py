@@ -22,13 +22,13 @@ def duration_seconds(text: str) -> int:
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
 
 
-def limit_seconds(text: str) -> float:
+def limit_seconds(text: str, most: int = 10**7) -> float:
     """Read a time limit: ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds.
 
     Raises
     ------
     ValueError
-        If it is none, or none above zero.
+        If it is none, none above zero, or of more than so many seconds.
     """
     text = text.strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
@@ -40,10 +40,10 @@ def limit_seconds(text: str) -> float:
         )
     else:
         raise ValueError(f"found {text!r}, expected a duration such as 10s, 500ms or 2m")
-    return checked_limit(seconds, text)
+    return checked_limit(seconds, text, most)
 
 
-def checked_limit(seconds: float, shown: object) -> float:
+def checked_limit(seconds: float, shown: object, most: int = 10**7) -> float:
     """Return a time limit that can be kept.
 
     Raises
@@ -51,6 +51,7 @@ def checked_limit(seconds: float, shown: object) -> float:
     ValueError
         If it is not above zero, or out of reach.
     """
-    if not 0 < seconds <= 10**7:
-        raise ValueError(f"found {shown!r}, expected more than 0 seconds and less than 115d")
+    if not 0 < seconds <= most:
+        expected = f"more than 0 seconds and less than {most // 86_400}d"
+        raise ValueError(f"found {shown!r}, expected {expected}")
     return seconds

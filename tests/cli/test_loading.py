@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import typer
 
 from kantopt import __main__
 from kantopt.cli import options, trace
@@ -106,3 +107,11 @@ def test_options_offer_what_there_is() -> None:
 )
 def test_durations(text: str, seconds: float) -> None:
     assert options.parse_duration(text) == pytest.approx(seconds)
+
+
+def test_times_of_traces_are_longer_than_anybody_waits() -> None:
+    assert options.parse_trace_time("200d") == 200 * 86_400
+    with pytest.raises(typer.BadParameter, match="less than 115d"):
+        options.parse_duration("200d")
+    with pytest.raises(typer.BadParameter, match="less than 11574d"):
+        options.parse_trace_time("20000d")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kantopt.errors import UsageError
 from kantopt.simulate.history import History
-from kantopt.simulate.metrics.window import Window, mean_ratio
+from kantopt.simulate.metrics.window import Window, mean_ratio, median
 from tests.simulate.histories import job, sample
 
 
@@ -25,7 +28,33 @@ def test_a_window_cuts_samples_at_both_ends() -> None:
     window = Window(history(0, 10, 40, 90), 20, 60)
     assert [(s.sample.at, s.begin, s.end) for s in window.spans] == [(10, 20, 40), (40, 40, 60)]
     assert window.length == 40
-    assert [s.at for s in window.every(15)] == [10, 10, 40]
+    assert [(s.at, moments) for s, moments in window.every(15)] == [(10, 2), (40, 1)]
+
+
+def test_long_spans_cost_no_more_than_short_ones() -> None:
+    years = Window(history(0, 7, horizon=10**15))
+    assert [(s.at, moments) for s, moments in years.every(10)] == [(0, 1), (7, 10**14 - 1)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=9),
+    st.lists(st.integers(0, 60), max_size=5),
+    st.integers(1, 40),
+)
+def test_medians_are_those_of_each_moment(
+    values: list[tuple[int, int]], later: list[int], step: int
+) -> None:
+    each = [value / 7 for value, times in values for _ in range(times)]
+    found = median((value / 7, times) for value, times in values)
+    assert found == (statistics.median(each) if each else None)
+    window = Window(history(0, *sorted(later), horizon=61), 3)
+    one_by_one = [
+        max(i for i, s in enumerate(window.history.samples) if s.at <= at)
+        for at in range(3, 61, step)
+    ]
+    moments = [(window.history.samples.index(s), k) for s, k in window.every(step)]
+    at = [window.history.samples[i].at for i in one_by_one]
+    assert [window.history.samples[i].at for i, k in moments for _ in range(k)] == at
 
 
 def test_jobs_belong_to_the_window_in_which_they_arrive() -> None:

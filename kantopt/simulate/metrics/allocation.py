@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from statistics import median
 
 from kantopt.simulate.metrics.value import Value
-from kantopt.simulate.metrics.window import Window, mean_ratio
+from kantopt.simulate.metrics.window import Window, mean_ratio, median
 
 
 def allocation(window: Window, every: int) -> Iterator[Value]:
@@ -24,9 +23,10 @@ def allocation(window: Window, every: int) -> Iterator[Value]:
     gar = mean_ratio((s.sample.reserved, s.sample.healthy, s.length) for s in spans)
     if gar is not None:
         yield Value("gar_mean", float(gar))
-        moments = [s.reserved / s.healthy for s in window.every(every) if s.healthy]
-        if moments:
-            yield Value("gar_median", median(moments))
+        moments = window.every(every)
+        middle = median((s.reserved / s.healthy, k) for s, k in moments if s.healthy)
+        if middle is not None:
+            yield Value("gar_median", middle)
     reserved = sum(s.sample.reserved * s.length for s in spans)
     capacity = sum(s.sample.capacity * s.length for s in spans)
     if capacity:
@@ -43,9 +43,10 @@ def fragmentation(window: Window, every: int) -> Iterator[Value]:
     gfr = mean_ratio((s.sample.fragmented, s.sample.nodes, s.length) for s in spans)
     if gfr is not None:
         yield Value("gfr_mean", float(gfr))
-        moments = [s.fragmented / s.nodes for s in window.every(every) if s.nodes]
-        if moments:
-            yield Value("gfr_median", median(moments))
+        moments = window.every(every)
+        middle = median((s.fragmented / s.nodes, k) for s, k in moments if s.nodes)
+        if middle is not None:
+            yield Value("gfr_median", middle)
     yield Value("stranded_mean", sum(s.sample.stranded * s.length for s in spans) / window.length)
     largest = sum(s.sample.largest_gang * s.length for s in spans)
     yield Value("largest_gang_mean", largest / window.length)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from kantopt.errors import UsageError
 from kantopt.simulate.history import History, JobRecord, Sample
@@ -96,13 +97,12 @@ class Window:
         """Whether a job was done by the end of the window, and did not just leave."""
         return self.by(job.ended) and not job.left_early
 
-    def every(self, step: int) -> Iterator[Sample]:
-        """Yield the samples that hold at the begin of the window and every ``step`` ms later."""
-        at = self.begin
+    def every(self, step: int) -> Iterator[tuple[Sample, int]]:
+        """Yield samples, and how many moments each holds: the begin and every ``step`` ms later."""
         for span in self.spans:
-            while at < span.end:
-                yield span.sample
-                at += step
+            before, until = (-((self.begin - at) // step) for at in (span.begin, span.end))
+            if before < until:
+                yield span.sample, until - before
 
 
 def _check(sample: Sample, name: str) -> None:
@@ -118,6 +118,17 @@ def _check(sample: Sample, name: str) -> None:
         raise ValueError(f"{name}: at {sample.at} ms more runs than is bound, healthy or there")
     if free != lost:
         raise ValueError(f"{name}: at {sample.at} ms {free} mGPU are free, {lost} accounted for")
+
+
+def median(values: Iterable[tuple[float, int]]) -> float | None:
+    """Return the median of values, each so many times; ``None`` of nothing."""
+    ranked = sorted(values)
+    number = sum(times for _, times in ranked)
+    if not number:
+        return None
+    ends = list(accumulate(times for _, times in ranked))
+    low, high = (ranked[bisect_right(ends, at)][0] for at in ((number - 1) // 2, number // 2))
+    return (low + high) / 2
 
 
 def mean_ratio(parts: Iterable[tuple[int, int, int]]) -> Fraction | None:

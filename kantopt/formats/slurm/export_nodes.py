@@ -24,7 +24,7 @@ def node_text(node: Node) -> str:
     state = "IDLE" + ("+DRAIN" if node.unschedulable else "") if node.ready else "DOWN"
     if not node.ready and node.unschedulable:
         state = "DOWN+DRAIN"
-    cpus = amounts.get("cpu", 0) // 1000
+    cpus = max(1, amounts.get("cpu", 0) // 1000)  # no node of Slurm has fewer
     lines = (
         f"NodeName={node.name} CoresPerSocket=1",
         f"CPUAlloc=0 CPUEfctv={cpus} CPUTot={cpus}",

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from kantopt.formats.imported import Imported
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.formats.slurm.export import export_slurm
+from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.quantity import to_base
 from kantopt.schema.raw import SLURM_TEXT, RawDocument, is_slurm_text
@@ -91,3 +92,15 @@ def test_tasks_on_one_node_keep_all_of_its_room() -> None:
         for place in podset.assignments
     }
     assert held == {"n1": 3, "n2": 2}
+
+
+@pytest.mark.parametrize("cpus", [{}, {"cpu": "500m"}])
+def test_a_node_below_one_cpu_is_written_with_one_and_that_is_told(cpus: dict[str, str]) -> None:
+    nodes = (
+        Node(name="small", allocatable={"memory": "1Mi", **cpus}),
+        Node(name="whole", allocatable={"memory": "1Mi", "cpu": 1}),
+    )
+    snapshot = ClusterSnapshot(api_version=API_VERSION, kind="ClusterSnapshot", nodes=nodes)
+    text, notes = export_slurm(snapshot, ())
+    assert [node.allocatable["cpu"] for node in again(text).snapshot.nodes] == [1, 1]
+    assert notes.lines() == ("nodes.allocatable.cpu: not told, or not all of it: 1 (small)",)

@@ -275,17 +275,13 @@ def _over_time(job: TraceJob) -> list[tuple[TraceJob, int | None]]:
     """Return the jobs that a job of a trace stands for, in order of coming, and when each leaves.
 
     Moments are in seconds since the start of the trace; ``None``: it leaves once it is done. Its
-    duration is no longer than the time until then, for which it would run if it never waited.
+    duration and estimate are those of the job: nobody knows beforehand when the load will fall.
     """
     if job.replicas is None:
         return [(job, None)]
     arrival, found = duration_seconds(job.arrival), []
     for number, (begin, end) in enumerate(spans_of(job)):
-        most = {"arrival": f"{arrival + begin}s", "scale": ()}
-        if end is not None:
-            most["duration"] = f"{min(duration_seconds(job.duration), end - begin)}s"
-            if job.estimate is not None:
-                most["estimate"] = f"{min(duration_seconds(job.estimate), end - begin)}s"
+        update = {"arrival": f"{arrival + begin}s", "scale": ()}
         leaves = None if end is None else arrival + end
-        found.append((replica(job, number).model_copy(update=most), leaves))
+        found.append((replica(job, number).model_copy(update=update), leaves))
     return found

@@ -70,8 +70,29 @@ def test_nothing_happens_when_a_replica_that_has_left_would_have_been_done() -> 
     late = service("s", 1, (60, 0), arrival="10s")
     course = world(snapshot(4), trace(job("before", 0, 40, 4), late))
     history = Simulator(course, policy(), verify_every=1).run()
-    # It runs from 40 s on and leaves at 70 s; it would have worked for a minute.
+    # It runs from 40 s on and leaves at 70 s; it would have worked until 140 s.
     assert (history.horizon, history.samples[-1].at) == (70_000, 70_000)
+
+
+def test_nobody_knows_beforehand_when_the_load_will_fall() -> None:
+    course = (
+        service("s", 1, (60, 0), duration="900s"),
+        job("large", 1, 10, 4, pods=2),
+        job("passes", 2, 500, 4),
+    )
+    # By what the service says it is there for 900 s: who passes delays nobody.
+    assert times(*course, how="easy")["passes"] == (2, 502, None)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_replica_that_is_told_to_leave_is_not_done_whether_it_waited_or_not(waits: bool) -> None:
+    first = [job("before", 0, 1, 4)] if waits else []
+    course = world(snapshot(4), trace(*first, service("s", 1, (60, 0))))
+    told = Simulator(course, policy(), verify_every=1).run().jobs[-1]
+    assert (told.ended, told.left_early, told.duration) == (60_000, True, 100_000)
+    done = service("s", 1, (100, 0))
+    told = Simulator(world(snapshot(4), trace(done)), policy(), verify_every=1).run().jobs[0]
+    assert (told.ended, told.left_early) == (100_000, False)
 
 
 def test_a_replica_that_still_waits_is_withdrawn_when_the_load_falls() -> None:

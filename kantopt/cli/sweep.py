@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from kantopt.simulate.asked import Asked
     from kantopt.simulate.runs import How
 
-MOST_NODES, MOST_LOAD = 100_000, 100
+MOST_NODES, LEAST_LOAD, MOST_LOAD = 100_000, Fraction("0.01"), 100
+_FACTOR = re.compile(r"[\d./]{1,20}(e-?\d)?", re.ASCII | re.IGNORECASE)
 _ALONE = {
     "--pictures": "of which there are tables only (--tables)",
     "--checkpoint": "of which nothing is saved before all cells are done",
@@ -87,11 +89,11 @@ def _loads(text: str | None) -> tuple[str, ...]:
     found: dict[Fraction, str] = {}
     for each in ("1" if text is None else text).split(","):
         try:
-            factor = Fraction(each.strip())
+            factor = Fraction(each.strip() if _FACTOR.fullmatch(each.strip()) else 0)
         except (ValueError, ZeroDivisionError):
             factor = Fraction(0)
-        if not 0 < factor <= MOST_LOAD:
-            expected = f"factors above 0 and up to {MOST_LOAD}, such as 0.9,1.0,1.1"
+        if not LEAST_LOAD <= factor <= MOST_LOAD:
+            expected = f"factors from {float(LEAST_LOAD)} to {MOST_LOAD}, such as 0.9,1.0,1.1"
             raise UsageError(f"--scale-load: found {quote(each.strip())}, expected {expected}")
         found.setdefault(factor, each.strip())
     return tuple(found.values())

@@ -22,6 +22,12 @@ def duration_seconds(text: str) -> int:
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
 
 
+def duration_text(seconds: int) -> str:
+    """Write a duration of any length that :func:`duration_seconds` reads."""
+    days, rest = divmod(seconds, _SECONDS["d"])
+    return f"{days}d{rest}s" if days else f"{rest}s"
+
+
 def limit_seconds(text: str, most: int = 10**7) -> float:
     """Read a time limit: ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds.
 

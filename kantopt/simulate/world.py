@@ -14,7 +14,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.placement import Placement
 from kantopt.schema import jobs as docs
-from kantopt.schema.duration import duration_seconds
+from kantopt.schema.duration import duration_seconds, duration_text
 from kantopt.schema.features import FEATURES
 from kantopt.schema.model import Model
 from kantopt.schema.replicas import replica, spans_of
@@ -281,7 +281,7 @@ def _over_time(job: TraceJob) -> list[tuple[TraceJob, int | None]]:
         return [(job, None)]
     arrival, found = duration_seconds(job.arrival), []
     for number, (begin, end) in enumerate(spans_of(job)):
-        update = {"arrival": f"{arrival + begin}s", "scale": ()}
+        update = {"arrival": duration_text(arrival + begin), "scale": ()}
         leaves = None if end is None else arrival + end
         found.append((replica(job, number).model_copy(update=update), leaves))
     return found

@@ -153,7 +153,9 @@ def test_a_sweep_is_a_table_a_document_lines_and_csv(cli: Cli) -> None:
     [
         (("--add-nodes", "gpu-001"), '--add-nodes: found "gpu-001", expected NODE:N[,N]'),
         (("--add-nodes", "gpu-0x1:1"), "did you mean gpu-001?"),
-        (("--scale-load", "1,0"), '--scale-load: found "0", expected factors above 0'),
+        (("--scale-load", "1,0"), '--scale-load: found "0", expected factors from 0.01 to 100'),
+        (("--scale-load", "1e-9"), '--scale-load: found "1e-9", expected factors from 0.01'),
+        (("--scale-load", "1e999999999"), '"1e999999999", expected factors from 0.01'),
         (("--pictures", "there"), "--pictures: found --sweep, of which there are tables only"),
         (("--checkpoint", "kept"), "--checkpoint: found --sweep, of which nothing is saved"),
     ],

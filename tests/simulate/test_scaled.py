@@ -66,6 +66,11 @@ def test_a_service_ends_when_it_is_told_to_have_no_replicas() -> None:
     assert times(service("s", 2, (30, 0))) == {"s-0": (0, 30, None), "s-1": (0, 30, None)}
 
 
+def test_a_service_may_come_after_any_time() -> None:
+    late = 20_000 * 86_400
+    assert times(service("s", 1, (30, 0), arrival="20000d")) == {"s-0": (late, late + 30, None)}
+
+
 def test_nothing_happens_when_a_replica_that_has_left_would_have_been_done() -> None:
     late = service("s", 1, (60, 0), arrival="10s")
     course = world(snapshot(4), trace(job("before", 0, 40, 4), late))

@@ -15,6 +15,7 @@ from kantopt.report.blocks import Screen, render
 from kantopt.report.sweep import sweep_blocks
 from kantopt.schema.answers.simulation import Simulation
 from kantopt.schema.answers.sweep import Sweep
+from kantopt.schema.duration import duration_seconds
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Job
 from kantopt.schema.policies import load_policy
@@ -146,6 +147,11 @@ def test_a_load_moves_arrivals_and_nothing_else() -> None:
     assert [job.duration for job in after.jobs] == ["1h"] * 3
     assert after.outages == before.outages
     assert faster(before, Fraction(1)) is before
+
+
+def test_jobs_may_come_as_late_as_the_least_load_makes_them() -> None:
+    before = trace("a", ["999999d"])
+    assert duration_seconds(faster(before, Fraction("0.01")).jobs[0].arrival) == 99_999_900 * 86_400
 
 
 def test_the_same_bytes_come_out_whoever_runs_the_cells() -> None:

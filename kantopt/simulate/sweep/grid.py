@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Literal
 
 from kantopt.planning.fresh_nodes import fresh_nodes, with_daemons
-from kantopt.schema.duration import duration_seconds
+from kantopt.schema.duration import duration_seconds, duration_text
 from kantopt.schema.hints import plural
 from kantopt.schema.snapshot import ClusterSnapshot, Node
-from kantopt.schema.trace import Trace
+from kantopt.schema.trace import Trace, TraceJob
 from kantopt.simulate.asked import Asked
 from kantopt.simulate.runs import How
 
@@ -105,10 +105,9 @@ def faster(trace: Trace, factor: Fraction) -> Trace:
     """
     if factor == 1:
         return trace
-    jobs = tuple(
-        job.model_copy(
-            update={"arrival": f"{round(Fraction(duration_seconds(job.arrival)) / factor)}s"}
-        )
-        for job in trace.jobs
-    )
+
+    def at(job: TraceJob) -> str:
+        return duration_text(round(Fraction(duration_seconds(job.arrival)) / factor))
+
+    jobs = tuple(job.model_copy(update={"arrival": at(job)}) for job in trace.jobs)
     return trace.model_copy(update={"jobs": jobs})

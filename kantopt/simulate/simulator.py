@@ -86,6 +86,8 @@ class Simulator:
         self.sampled: tuple[int, ...] | None = None
         self._fresh: dict[int, JobRecord | None] = {}
         """Jobs that started in this moment, and their records before."""
+        self._evicted: set[int] = set()
+        """Jobs that were evicted while the queue was worked through last."""
         moments = Moments(world, self.cluster, self.work)
         planner, tidying = policy.placement.planner, policy.defragmentation
         self.cycles: Cycles | None = None
@@ -157,7 +159,7 @@ class Simulator:
             if self._happens(self.calendar.pop()):
                 self.history.events += 1
         self.judge.departed()
-        self.backfill(self)
+        self._work_through()
         for j in () if self.cycles else list(self.short):
             if self.cluster.lacks.room_for_more(j):
                 with self.backfill.growing(self, j):
@@ -169,6 +171,17 @@ class Simulator:
             self.cycles.look()
         self._count()
         return True
+
+    def _work_through(self) -> None:
+        """Work through the queue, and again while jobs are evicted that were not in this moment.
+
+        They may leave over what is enough for them, or for those who were looked at before.
+        """
+        self._evicted.clear()
+        known = -1
+        while known < len(self._evicted):
+            known = len(self._evicted)
+            self.backfill(self)
 
     def _idle(self) -> bool:
         """Whether nothing is to come but rounds of defragmentation, with nothing to tidy up."""
@@ -267,6 +280,7 @@ class Simulator:
         If it started in the same moment it has not started.
         """
         self.judge.arrived(self.now)
+        self._evicted.add(j)
         if j in self._fresh:
             self.recorder.restore(j, self._fresh.pop(j))
             self.work[j].end()

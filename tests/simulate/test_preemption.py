@@ -57,6 +57,25 @@ def test_nobody_goes_for_an_equal_or_for_one_that_never_evicts() -> None:
     assert min(each.started or 0 for each in history.jobs[1:]) == 100_000
 
 
+@pytest.mark.parametrize("backfill", ["none", "best-effort", "easy", "conservative"])
+def test_an_elastic_job_goes_on_at_once_with_the_pods_that_still_have_room(backfill: str) -> None:
+    elastic = job("elastic", 0, 200, 8, pods=2, minCount=1, checkpointInterval="1s")
+    course = trace(elastic, job("high", 10, 50, 8, priority=9))
+    history = simulated(snapshot(8, 8), course, evicting(backfill=backfill, order="priority"))
+    stays = [(s.begin // 1000, s.end // 1000, s.gpus // 1000) for s in history.stays if not s.job]
+    assert stays == [(0, 10, 16), (10, 200, 8), (60, 200, 8)]
+
+
+def test_who_stands_before_gets_at_once_what_the_evicted_leave_over() -> None:
+    course = trace(
+        job("low", 0, 100, 8),
+        job("first", 1, 10, 2, preemptionPolicy="Never"),
+        job("high", 10, 50, 6, priority=9),
+    )
+    history = simulated(snapshot(8), course, evicting(backfill="best-effort", order="fifo"))
+    assert starts(history) == {"low": 0, "first": 10_000, "high": 10_000}
+
+
 def test_nobody_goes_if_that_is_not_enough() -> None:
     course = trace(
         job("low", 0, 100, 4, priority=1),

@@ -151,12 +151,9 @@ def of_age(floor: Floor, v: int, models: Iterable[Model]) -> set[int]:
     ran, working = _ran_before(floor, v), floor.work[v].working
     if ran is None or working is None:
         return set()
-    ends = (
-        since - ran + _least_time(floor.world, v, model)
-        for model in models
-        for since in (floor.now, working)
-    )
-    return {end for end in ends if end > working}
+    spans = {_least_time(floor.world, v, model) for model in models} - {0}
+    ends = {since - ran + span for since in (floor.now, working) for span in spans}
+    return {end for end in ends if end > floor.now}
 
 
 def _since(floor: Floor, v: int) -> int:

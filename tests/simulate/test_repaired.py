@@ -1,9 +1,9 @@
-"""What strategies remember of nodes, after these have failed and were repaired."""
+"""Nodes that have failed and were repaired: what strategies remember, and who comes back."""
 
 from __future__ import annotations
 
 from kantopt.simulate.simulator import Simulator
-from tests.simulate.worlds import job, policy, snapshot, trace, world
+from tests.simulate.worlds import job, policy, simulated, snapshot, trace, world
 
 HOSTS = {"levels": [{"name": "host", "nodeLabel": "kubernetes.io/hostname"}]}
 
@@ -22,3 +22,15 @@ def test_a_repaired_node_is_a_place_for_e_binpack_again() -> None:
                 places[each.name] = simulator.cluster.nodes(j)
     # n0 is the first of equals once it is back.
     assert places == {"default/a": [1], "default/b": [0]}
+
+
+def test_a_job_that_restarts_for_longer_than_its_min_runtime_goes_once_that_is_over() -> None:
+    low = job("low", 0, 200, 8, minRuntime="60s")
+    course = trace(
+        low,
+        job("high", 20, 10, 8, priority=9),
+        outages=[{"node": "n0", "at": "5s", "lasts": "5s"}],
+    )
+    how = policy(queueing={"preemption": True}, restartTime="100s")
+    # It is back at 10 s, and would work from 110 s on.
+    assert simulated(snapshot(8), course, how).jobs[1].started == 70_000

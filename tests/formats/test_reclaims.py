@@ -85,6 +85,16 @@ def test_pods_of_other_schedulers_do_not_go(system: str) -> None:
     assert evicted(queue(system, "a", 8), *mine, alone) == {"g-w"}  # kube-scheduler asks nobody
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_nobody_goes_for_a_job_whose_queue_is_not_there(system: str) -> None:
+    queues = [queue(system, "a", 0)]
+    other = pod("web", on="a", owner="ReplicaSet/web", requests={GPU: "4"}, priority=0)
+    mine = of(system, "r", "a", 4, 1, on="a")
+    assert evicted(*queues, other, *mine, *of(system, "w", "zz", 8, 9)) == set()
+    alone = pod("w", owner="Job/w", requests={GPU: "8"}, priority=9, schedulerName=system)
+    assert evicted(*queues, other, *mine, alone) == set()
+
+
 def test_queues_that_volcano_takes_nothing_back_from_are_left_alone() -> None:
     queues = [queue(VOLCANO, "a", 0, reclaimable=False), queue(VOLCANO, "b", 8)]
     found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))

@@ -3,7 +3,7 @@
 Of its own queue those that are less important. Of others as much as these have beyond what they
 deserve, if its own keeps within what it deserves itself. What more goes by fair shares, which
 change with all that waits, is told as what may be evicted, and no plan evicts it. Pods of other
-schedulers neither of them evicts.
+schedulers neither of them evicts, and nobody for a job whose queue the input does not have.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def reclaims(
         shares = {name: read(view) for name, view in objects.named(system, "Queue").items()}
         own = [job for job in jobs if systems.get(job.full_name) is system]
         queues = _Queues(shares, own)
-        yield from (queues.victims(job) for job in own if job.waiting and job.queue_name)
+        yield from (queues.victims(job) for job in own if job.waiting)
 
 
 class _Queues:
@@ -81,7 +81,7 @@ class _Queues:
 
     def victims(self, job: Job) -> Victims:
         """Say of which queues a job that waits evicts jobs."""
-        found, beyond = {job.queue_name: ANY}, []
+        found, beyond = {job.queue_name: ANY} if job.queue_name else {}, []
         wants = asks(job, least=True)
         for other, priorities in self._run.items():
             goes = self._goes(job.queue_name, wants, other)

@@ -9,7 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import beyond_words, notes_about
+from kantopt.planning.queue_victims import beyond_notes, notes_about
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
@@ -37,7 +37,7 @@ class Result:
     instance: Instance
     tiers: tuple[Tier, ...]
     infeasible: bool
-    """A required job provably has no place."""
+    """A required job provably has no place in any plan."""
     lacking: bool
     """A required job is not placed, whatever is proved of it."""
 
@@ -93,6 +93,7 @@ def make_plan(
     deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
+    run.unsure = frozenset(item.job for item in question.snapshot.victims if item.beyond)
     notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()
@@ -114,10 +115,12 @@ def make_plan(
         placement, waves = executable(run)
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)
-        if run.infeasible:
-            run.warnings += _beyond(question, instance)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
-        warnings = [*answer.warnings, *failing_jobs(question, instance, answer.placement)]
+        warnings = [
+            *answer.warnings,
+            *beyond_notes(question.snapshot, (item.job for item in answer.unplaced)),
+            *failing_jobs(question, instance, answer.placement),
+        ]
         pairs = zip(run.tiers, answer.tiers, strict=True)
         missed = any(tier.target is not None and row.value for tier, row in pairs)
         if (missed or answer.unplaced) and not instance.drained:  # a drain says it of each pod
@@ -131,14 +134,6 @@ def make_plan(
     plan = plan_document(question, instance, answer)
     lacking = bool(check(run.asked, answer.placement, (Rule.REQUIRED,)))
     return Result(plan, instance, run.tiers, run.infeasible, lacking)
-
-
-def _beyond(question: Question, instance: Instance) -> Iterator[str]:
-    """Say for which required jobs Kueue may evict more than any plan does."""
-    for j in sorted(instance.required):
-        name = instance.jobs[j].name
-        if words := beyond_words(question.snapshot, name):
-            yield f"job {name}: {words}"
 
 
 def _beside_others(

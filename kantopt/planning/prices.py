@@ -11,6 +11,7 @@ from kantopt.planning.document.identity import snapshot_ref
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import beyond_notes
 from kantopt.planning.solving.messages import search_task
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import REMEMBERED
@@ -91,12 +92,17 @@ def price_list(
     if options.engine != "fast":
         tell("proving")
         _prove(rows, options, ending, solver)
+    unsure = [*beyond_notes(question.snapshot, [job])]
+    for row in rows:
+        row.impossible = row.impossible and not unsure
     prices = [row.price(question) for row in rows]
     order = sorted(range(len(rows)), key=lambda i: (*_rank(prices[i]), i))
     running = filter(None, map(running_only, question.jobs))
     warnings = [*question.notes, *left_lines(running, instance.model.assume)]
     if any(price.status in ("FEASIBLE", "OPEN") for price in prices) and ending.over():
         warnings.append("the time was up before all prices were proved")
+    if any(price.status == "OPEN" for price in prices):
+        warnings += unsure
     warnings += [warning for row in rows for warning in row.warnings]
     return PriceList(
         api_version=API_VERSION,

@@ -15,7 +15,7 @@ kube-scheduler by the other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -137,13 +137,21 @@ def beyond(snapshot: ClusterSnapshot, name: str) -> tuple[str, ...]:
     return next((item.beyond for item in snapshot.victims if item.job == name), ())
 
 
-def beyond_words(snapshot: ClusterSnapshot, name: str) -> str:
-    """Say that more may be evicted for a job than any plan evicts; nothing if it may not."""
-    found = beyond(snapshot, name)
+def beyond_words(snapshot: ClusterSnapshot, *names: str) -> str:
+    """Say that more may be evicted for jobs than any plan evicts; nothing if it may not."""
+    found = sorted({queue for name in names for queue in beyond(snapshot, name)})
     if not found:
         return ""
     queues = f"queue{'' if len(found) == 1 else 's'} {listed(found)}"
-    return f"By queues, jobs of {queues} may be evicted for it that no plan evicts"
+    whom = "it" if len(names) == 1 else "them"
+    return f"By queues, jobs of {queues} may be evicted for {whom} that no plan evicts"
+
+
+def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[str]:
+    """Say for which of some jobs more may be evicted than any plan evicts."""
+    if found := [name for name in names if beyond(snapshot, name)]:
+        jobs = f"job{'' if len(found) == 1 else 's'} {listed(found)}"
+        yield f"{jobs}: {beyond_words(snapshot, *found)}"
 
 
 def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:

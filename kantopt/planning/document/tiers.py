@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.answers import plan as docs
 
@@ -55,3 +56,23 @@ def tier_rows(
             )
         )
     return tuple(rows)
+
+
+def unless_unsure(
+    rows: Sequence[docs.Tier], tiers: Sequence[Tier], instance: Instance, unsure: frozenset[str]
+) -> tuple[docs.Tier, ...]:
+    """Take the proof from goals to place jobs where more may be evicted for one than plans evict.
+
+    ``unsure`` has the names of such jobs.
+    """
+
+    def settled(row: docs.Tier, tier: Tier) -> docs.Tier:
+        jobs = (job.name for job in instance.jobs if tier.concerns(job))
+        if row.value and tier.of_waiting and not unsure.isdisjoint(jobs):
+            return row.model_copy(update=_UNPROVED)
+        return row
+
+    return tuple(map(settled, rows, tiers)) if unsure else tuple(rows)
+
+
+_UNPROVED = {"bound": None, "status": "UNKNOWN", "proved_by": "none", "given": ()}

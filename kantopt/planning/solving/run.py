@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from kantopt import shares
 from kantopt.clock import Deadline, Reserve, elapsed
 from kantopt.planning.document.left import left_pending
-from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.document.tiers import tier_rows, unless_unsure
 from kantopt.planning.solving.cut_short import TOO_LATE, what_ended
 from kantopt.planning.solving.ending import ending_seconds
 from kantopt.planning.solving.news import News, Tell
@@ -78,6 +78,8 @@ class Run:
         """Where what is left of an earlier plan leads."""
         self.bears = Bears()
         """How many pods of jobs may end before nobody makes them anew."""
+        self.unsure = frozenset[str]()
+        """Jobs for which more may be evicted than any plan evicts: none of them is ruled out."""
         self.warnings: list[str] = []
         self.strategy = ""
         self.one_order = False
@@ -268,17 +270,20 @@ class Run:
             self.incumbent.judged(placement).values,
             known if examined else None,
         )
+        rows = unless_unsure(rows, self.tiers, self.asked, self.unsure)
         missing = check(self.asked, placement, (Rule.REQUIRED,))
+        required = (self.asked.jobs[j].name for j in self.asked.required)
+        ruled_out = self.infeasible and self.unsure.isdisjoint(required)
         alone = "" if self.asked.model.pending is None else ", other pending jobs left aside"
         self.warnings += [
             f"{v.subject} is required and "
-            + (f"provably has no place{alone}" if self.infeasible else "was not placed")
+            + (f"provably has no place{alone}" if ruled_out else "was not placed")
             + f" ({v.message})"
             for v in missing
         ]
         proved = all(row.status == "OPTIMAL" for row in rows) and not missing
         status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
-        if self.infeasible:
+        if ruled_out:
             status = "INFEASIBLE"
         elif not examined:
             status = "UNKNOWN"

@@ -26,7 +26,9 @@ def queue(system: str, name: str, deserved: int | None, parent: str = "", **more
     return thing("scheduling.volcano.sh/v1beta1", "Queue", name, "", parent=parent, **told, **more)
 
 
-def of(system: str, name: str, to: str, gpus: int, priority: int, on: str = "") -> list[Object]:
+def of(
+    system: str, name: str, to: str, gpus: int, priority: int, on: str = "", cpu: int = 0
+) -> list[Object]:
     """A job of one pod."""
     key = "pod-group-name" if system == KAI else "scheduling.k8s.io/group-name"
     version = "scheduling.run.ai/v2alpha2" if system == KAI else "scheduling.volcano.sh/v1beta1"
@@ -35,7 +37,7 @@ def of(system: str, name: str, to: str, gpus: int, priority: int, on: str = "") 
         on=on,
         owner=f"Job/{name}",
         annotations={key: f"g-{name}"},
-        requests={GPU: str(gpus)},
+        requests={k: str(n) for k, n in ((GPU, gpus), ("cpu", cpu)) if n},
         priority=priority,
         schedulerName=system,
     )
@@ -106,6 +108,45 @@ def test_what_volcano_guarantees_is_deserved_too() -> None:
     queues = [queue(VOLCANO, "a", 0, guarantee=guarantee), queue(VOLCANO, "b", 8)]
     found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))
     assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+def test_volcano_takes_nothing_below_what_it_guarantees() -> None:
+    queues = [queue(VOLCANO, "a", 0, guarantee={"resource": {GPU: "6"}}), queue(VOLCANO, "b", 4)]
+    run = [*of(VOLCANO, "r1", "a", 4, 1, on="a"), *of(VOLCANO, "r2", "a", 4, 1, on="a")]
+    found = told(*queues, run, of(VOLCANO, "w", "b", 4, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+def test_volcano_takes_pods_of_which_nothing_is_deserved() -> None:
+    """Queue a deserves GPUs only, and has none of them."""
+    queues = [queue(VOLCANO, "a", 4), queue(VOLCANO, "b", 4)]
+    run = of(VOLCANO, "r", "a", 0, 1, on="a", cpu=8)
+    assert evicted(*queues, *run, *of(VOLCANO, "w", "b", 4, 9, cpu=4)) == {"g-r"}
+
+
+def test_of_queues_of_which_volcano_takes_some_jobs_it_may_take_any_and_no_plan_does() -> None:
+    """The job of GPUs goes, and the one of cores, of which the queue deserves more, stays."""
+    queues = [queue(VOLCANO, "a", 0), queue(VOLCANO, "b", 8)]
+    queues[0]["spec"]["deserved"] = {GPU: "2", "cpu": "100"}
+    run = [*of(VOLCANO, "g", "a", 4, 1, on="a"), *of(VOLCANO, "c", "a", 0, 1, on="a", cpu=4)]
+    items = [*queues, *run, *of(VOLCANO, "w", "b", 4, 9, cpu=8)]
+    assert evicted(*items) == set()
+    assert (set(told(*items).queues), told(*items).beyond) == ({"b"}, ("a",))
+
+
+def with_cpu(made: Object, quota: int) -> Object:
+    made["spec"]["resources"]["cpu"] = {"quota": quota, "limit": -1}
+    return made
+
+
+def test_kai_takes_from_who_has_too_much_of_anything_for_who_keeps_within_everything() -> None:
+    """Nobody asks for more than the GPUs that queue a has within its quota; its cores are not."""
+    run = of(KAI, "r", "a", 8, 1, on="a", cpu=4)
+    over, own = with_cpu(queue(KAI, "a", 8), 1000), queue(KAI, "b", 8)
+    assert evicted(over, own, *run, *of(KAI, "w", "b", 8, 9)) == {"g-r"}
+    full = [*of(KAI, "x", "b", 0, 99, on="a", cpu=2), *of(KAI, "w", "b", 8, 9)]
+    found = told(over, with_cpu(own, 1000), run, full)
+    assert (set(found.queues), found.beyond) == ({"b"}, ("a",))
 
 
 def test_where_nothing_says_what_queues_deserve_their_weights_may_decide() -> None:

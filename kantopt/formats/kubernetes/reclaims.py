@@ -1,9 +1,11 @@
 """Of which queues KAI and Volcano evict jobs for one that waits in a queue of theirs.
 
 Of its own queue those that are less important. Of others as much as these have beyond what they
-deserve, if its own keeps within what it deserves itself. What more goes by fair shares, which
-change with all that waits, is told as what may be evicted, and no plan evicts it. Pods of other
-schedulers neither of them evicts, and nobody for a job whose queue the input does not have.
+deserve, if its own keeps within what it deserves itself: in KAI of any resource, and within all of
+them; in Volcano of those that the victim asks for, down to what is guaranteed. What more goes by
+fair shares, which change with all that waits, is told as what may be evicted, and no plan evicts
+it. Pods of other schedulers neither of them evicts, and nobody for a job whose queue the input does
+not have.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from kantopt.formats.kubernetes.queues import KAI_UNITS, number
 from kantopt.formats.view import View
 from kantopt.schema.asks import asks
 from kantopt.schema.jobs import Job
+from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import Victims
 
 _SCHEDULERS = {"kai-scheduler": Dialect.KAI, "volcano": Dialect.VOLCANO}
@@ -43,6 +46,26 @@ class _Share:
     """Empty: nothing tells."""
     parent: str = ""
     reclaimable: bool = True
+    guaranteed: Mapping[str, int] = field(default_factory=dict)
+    """What no eviction takes from it."""
+    as_asked: bool = False
+    """Whether resources count only as far as pods ask for them: of victims and who waits."""
+
+    def lets_go(self, used: Mapping[str, int], pod: Mapping[str, int]) -> bool:
+        """Whether a pod is one that goes while the queue uses so much."""
+        if any(used.get(r, 0) - pod.get(r, 0) < n for r, n in self.guaranteed.items()):
+            return False
+        told = self._told(pod)
+        immediate = self.as_asked and not told  # what it has nobody deserves
+        return immediate or any(used.get(r, 0) > n for r, n in told.items())
+
+    def holds(self, used: Mapping[str, int], wants: Mapping[str, int]) -> bool:
+        """Whether what it deserves holds what is asked for beside what is used."""
+        told = self._told(wants)
+        return bool(told) and all(used.get(r, 0) + wants.get(r, 0) <= n for r, n in told.items())
+
+    def _told(self, asked: Mapping[str, int]) -> Mapping[str, int]:
+        return {r: n for r, n in self.deserved.items() if r in asked or not self.as_asked}
 
 
 def reclaims(
@@ -66,16 +89,29 @@ def reclaims(
         yield from (queues.victims(job) for job in own if job.waiting)
 
 
+_Kind = frozenset[frozenset[tuple[str, int]]]
+"""What the pods of a job ask for, each kind of pod once."""
+
+
+def _kind(job: Job) -> _Kind:
+    return frozenset(
+        frozenset((r, to_base(r, amount)) for r, amount in role.requests.items())
+        for role in job.pod_sets
+    )
+
+
 class _Queues:
     """What queues of one system deserve, and what jobs that run have of them."""
 
     def __init__(self, shares: Mapping[str, _Share], jobs: Iterable[Job]) -> None:
         self._shares = shares
         self._run: dict[str, set[int]] = {}
+        self._kinds: dict[str, set[_Kind]] = {}
         self._used: dict[str, Counter[str]] = {}
         for job in jobs:
             if job.running:
                 self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
+                self._kinds.setdefault(job.queue_name, set()).add(_kind(job))
                 for name in self._line(job.queue_name):
                     self._used.setdefault(name, Counter()).update(asks(job))
 
@@ -100,12 +136,12 @@ class _Queues:
             return False
         share, own = self._shares[theirs], self._shares[mine]
         used = self._used[theirs]
-        beyond = any(used[r] > n for r, n in share.deserved.items() if r in wants)
-        if not share.reclaimable or (share.deserved and not beyond):
+        go = {any(share.lets_go(used, dict(pod)) for pod in kind) for kind in self._kinds[other]}
+        if not share.reclaimable or True not in go:
             return False
-        had = self._used.get(mine, Counter[str]())
-        within = all(had[r] + wants[r] <= n for r, n in own.deserved.items() if r in wants)
-        return True if share.deserved and own.deserved and within else None
+        # One number for a queue cannot say which of its jobs go.
+        sure = share.deserved and False not in go
+        return True if sure and own.holds(self._used.get(mine, {}), wants) else None
 
     def _apart(self, own: str, other: str) -> tuple[str, str]:
         """Return the queues by which two are weighed: the topmost above them that differ."""
@@ -135,6 +171,8 @@ def _kai(view: View) -> _Share:
 def _volcano(view: View) -> _Share:
     spec = view.at("spec")
     deserved = spec.amounts("deserved", up=False)
-    for resource, amount in spec.at("guarantee").amounts("resource", up=False).items():
+    guaranteed = spec.at("guarantee").amounts("resource", up=False)
+    for resource, amount in guaranteed.items():
         deserved[resource] = max(amount, deserved.get(resource, 0))
-    return _Share(deserved, spec.text("parent"), spec.raw.get("reclaimable") is not False)
+    reclaimable = spec.raw.get("reclaimable") is not False
+    return _Share(deserved, spec.text("parent"), reclaimable, guaranteed, as_asked=True)

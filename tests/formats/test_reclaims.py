@@ -149,6 +149,18 @@ def test_kai_takes_from_who_has_too_much_of_anything_for_who_keeps_within_everyt
     assert (set(found.queues), found.beyond) == ({"b"}, ("a",))
 
 
+@pytest.mark.parametrize(("whose", "goes"), [("a", True), ("b", False)])
+def test_gpus_that_kai_counts_by_other_names_are_used_of_what_a_queue_deserves(
+    whose: str, goes: bool
+) -> None:
+    """Held in queue a, it has too much; held in queue b, this has all of its own."""
+    mig = of(KAI, "m", whose, 0, 99, on="a")
+    mig[1]["spec"]["containers"][0]["resources"]["requests"] = {"nvidia.com/mig-4g.20gb": "1"}
+    queues = [queue(KAI, "a", 4 if goes else 0), queue(KAI, "b", 4)]
+    items = [*queues, *mig, *of(KAI, "r", "a", 4, 1, on="a"), *of(KAI, "w", "b", 4, 9)]
+    assert ("a" in told(*items).queues) == goes
+
+
 def test_where_nothing_says_what_queues_deserve_their_weights_may_decide() -> None:
     queues = [queue(VOLCANO, "a", None), queue(VOLCANO, "b", None)]
     found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))

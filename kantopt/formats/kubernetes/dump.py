@@ -197,7 +197,7 @@ class _Import:
             queues=queues.queues,
             victims=(
                 *kueue.evictable(running, waiting),
-                *reclaims(objects, [*running, *waiting], self._systems),
+                *reclaims(objects, [*running, *waiting], self._systems, queues.held),
             ),
             pod_disruption_budgets=tuple(kept),
         )

@@ -40,8 +40,9 @@ class Queues:
                 [read(view, notes) for view in objects.of(group, "Queue")], notes
             )
         )
-        held = gpus_held(objects, notes)
-        for queue in (*kueue.queues, *(_held(queue, held) for queue in others)):
+        self.held = gpus_held(objects, notes)
+        """Whole GPUs that pods of KAI's queues hold by other names."""
+        for queue in (*kueue.queues, *(_held(queue, self.held) for queue in others)):
             if found.setdefault(queue.name, queue) is not queue:
                 notes.add("queues of a name that another queue has are left out", queue.name)
         self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 
 from kantopt.formats.kubernetes.gangs import Dialect
 from kantopt.formats.kubernetes.jobs import Member
@@ -69,7 +71,10 @@ class _Share:
 
 
 def reclaims(
-    objects: Objects, jobs: Sequence[Job], systems: Mapping[str, Dialect]
+    objects: Objects,
+    jobs: Sequence[Job],
+    systems: Mapping[str, Dialect],
+    held: Mapping[str, Fraction],
 ) -> Iterator[Victims]:
     """Say for each job that waits for KAI or Volcano of which queues it evicts jobs.
 
@@ -81,11 +86,13 @@ def reclaims(
         All jobs, those that run and those that wait.
     systems
         By name of a job which of the two schedules it.
+    held
+        Whole GPUs that pods of KAI's queues hold by other names.
     """
     for system, read in ((Dialect.KAI, _kai), (Dialect.VOLCANO, _volcano)):
         shares = {name: read(view) for name, view in objects.named(system, "Queue").items()}
         own = [job for job in jobs if systems.get(job.full_name) is system]
-        queues = _Queues(shares, own)
+        queues = _Queues(shares, own, held if system is Dialect.KAI else {})
         yield from (queues.victims(job) for job in own if job.waiting)
 
 
@@ -103,7 +110,9 @@ def _kind(job: Job) -> _Kind:
 class _Queues:
     """What queues of one system deserve, and what jobs that run have of them."""
 
-    def __init__(self, shares: Mapping[str, _Share], jobs: Iterable[Job]) -> None:
+    def __init__(
+        self, shares: Mapping[str, _Share], jobs: Iterable[Job], held: Mapping[str, Fraction]
+    ) -> None:
         self._shares = shares
         self._run: dict[str, set[int]] = {}
         self._kinds: dict[str, set[_Kind]] = {}
@@ -114,6 +123,12 @@ class _Queues:
                 self._kinds.setdefault(job.queue_name, set()).add(_kind(job))
                 for name in self._line(job.queue_name):
                     self._used.setdefault(name, Counter()).update(asks(job))
+        gpus: dict[str, Fraction] = {}
+        for queue, amount in held.items():
+            for name in self._line(queue):
+                gpus[name] = gpus.get(name, Fraction(0)) + amount
+        for name, amount in gpus.items():
+            self._used.setdefault(name, Counter())[KAI_UNITS["gpu"][0]] += ceil(amount)
 
     def victims(self, job: Job) -> Victims:
         """Say of which queues a job that waits evicts jobs."""

@@ -266,18 +266,25 @@ class _Quotas:
     """What queues have left for jobs that may take back only what is their queue's own."""
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
-        self._left = {item.job: item.nominal_left for item in snapshot.victims}
+        self._left = {
+            item.job: [
+                (queue, left)
+                for queue, left in ((None, item.nominal_left), *item.left_above.items())
+                if left
+            ]
+            for item in snapshot.victims
+        }
         self._taken: dict[str, Counter[str]] = {}
 
     def hold(self, job: Job) -> bool:
         """Whether the quota of its queue holds a job beside those before it; if so it is taken."""
-        left = self._left.get(job.full_name)
-        if not left:
-            return True
-        together = self._taken.get(job.queue_name, Counter()) + asks(job, least=True)
-        if any(together[name] > to_base(name, amount) for name, amount in left.items()):
-            return False
-        self._taken[job.queue_name] = together
+        together = {}
+        for queue, left in self._left.get(job.full_name, ()):
+            owner = queue or job.queue_name
+            together[owner] = self._taken.get(owner, Counter()) + asks(job, least=True)
+            if any(together[owner][r] > to_base(r, amount) for r, amount in left.items()):
+                return False
+        self._taken |= together
         return True
 
 

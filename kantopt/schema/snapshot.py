@@ -182,6 +182,10 @@ class Victims(Part):
         description="what its queue has left of its own quota of each resource that it asks for, "
         "if jobs of other queues go for it only while those that wait take no more than that",
     )
+    left_above: dict[Name, dict[str, Quantity]] = Field(
+        default_factory=dict,
+        description="the same of queues above its own, where these own what it may take back",
+    )
     beyond: tuple[Name, ...] = Field(
         default=(),
         description="queues of which jobs may be evicted for it that no plan evicts: they are no "

@@ -161,6 +161,25 @@ def test_gpus_that_kai_counts_by_other_names_are_used_of_what_a_queue_deserves(
     assert ("a" in told(*items).queues) == goes
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_jobs_of_a_queue_that_wait_take_back_no_more_than_it_deserves(system: str) -> None:
+    run = [*of(system, "r1", "a", 4, 1, on="a"), *of(system, "r2", "a", 4, 1, on="a")]
+    queues = [queue(system, "a", 0), queue(system, "b", 4)]
+    two = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "b", 4, 9)]
+    assert len(evicted(*queues, *run, *two)) == 1
+    queues[1] = queue(system, "b", 8)
+    assert len(evicted(*queues, *run, *two)) == 2
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_nor_do_jobs_of_queues_below_another_than_this_deserves(system: str) -> None:
+    run = [*of(system, "r1", "a", 4, 1, on="a"), *of(system, "r2", "a", 4, 1, on="a")]
+    tree = [queue(system, name, 4, "two") for name in ("b", "c")]
+    tree += [queue(system, "one", 0), queue(system, "two", 4), queue(system, "a", 0, "one")]
+    two = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "c", 4, 9)]
+    assert len(evicted(*tree, *run, *two)) == 1
+
+
 def test_where_nothing_says_what_queues_deserve_their_weights_may_decide() -> None:
     queues = [queue(VOLCANO, "a", None), queue(VOLCANO, "b", None)]
     found = told(*queues, of(VOLCANO, "r", "a", 8, 1, on="a"), of(VOLCANO, "w", "b", 8, 9))

@@ -24,7 +24,7 @@ from kantopt.formats.kubernetes.queues import KAI_UNITS, number
 from kantopt.formats.view import View
 from kantopt.schema.asks import asks
 from kantopt.schema.jobs import Job
-from kantopt.schema.quantity import to_base
+from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Victims
 
 _SCHEDULERS = {"kai-scheduler": Dialect.KAI, "volcano": Dialect.VOLCANO}
@@ -133,16 +133,32 @@ class _Queues:
     def victims(self, job: Job) -> Victims:
         """Say of which queues a job that waits evicts jobs."""
         found, beyond = {job.queue_name: ANY} if job.queue_name else {}, []
-        wants = asks(job, least=True)
+        wants, left = asks(job, least=True), dict[str, dict[str, str | int]]()
         for other, priorities in self._run.items():
             goes = self._goes(job.queue_name, wants, other)
             if goes:
                 found[other] = ANY
+                owner, _ = self._apart(job.queue_name, other)
+                left[owner] = self._left(owner, wants)
             if goes is None or (goes and max(priorities) >= (job.priority or 0)):
                 beyond.append(other)
         return Victims(
-            job=job.full_name, queues=found, beyond=tuple(sorted(beyond)), queued_only=True
+            job=job.full_name,
+            queues=found,
+            nominal_left=left.pop(job.queue_name, {}),
+            left_above=left,
+            beyond=tuple(sorted(beyond)),
+            queued_only=True,
         )
+
+    def _left(self, owner: str, wants: Iterable[str]) -> dict[str, str | int]:
+        """Return what a queue has left of what it deserves, of what a job asks for."""
+        used, deserved = self._used.get(owner, Counter[str]()), self._shares[owner].deserved
+        return {
+            r: from_base(r, deserved[r] - used[r])
+            for r in wants
+            if deserved.get(r, _UNLIMITED) < _UNLIMITED
+        }
 
     def _goes(self, queue: str, wants: Counter[str], other: str) -> bool | None:
         """Whether a queue's jobs go for one of another; ``None``: that is by fair shares."""

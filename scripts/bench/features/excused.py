@@ -32,6 +32,7 @@ EXCUSED = {
     "Victims.job": _EVICTS,
     "Victims.queues": _EVICTS,
     "Victims.nominal_left": _EVICTS,
+    "Victims.left_above": _EVICTS,
     "Victims.queued_only": _EVICTS,
     "Victims.beyond": "told where a job waits: no plan evicts whom it speaks of",
     "Job.workload": _CARRIED_OUT,

@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.schema.snapshot import Victims
 from tests.explain.helpers import explained
-from tests.formats.cluster_objects import Object, node, pod, read, thing
+from tests.formats.cluster_objects import Object, node, noted, pod, read, thing
 from tests.formats.test_kueue_preemption import GPU, asked, evicted
 
 KAI, VOLCANO = "kai-scheduler", "volcano"
@@ -178,6 +178,40 @@ def test_nor_do_jobs_of_queues_below_another_than_this_deserves(system: str) -> 
     tree += [queue(system, "one", 0), queue(system, "two", 4), queue(system, "a", 0, "one")]
     two = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "c", 4, 9)]
     assert len(evicted(*tree, *run, *two)) == 1
+
+
+OLD, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:10:00Z"
+
+
+@pytest.mark.parametrize(
+    ("said", "waits", "goes"),
+    [
+        ({"reclaimMinRuntime": "10h"}, "b", False),
+        ({"preemptMinRuntime": "10h"}, "b", True),
+        ({"reclaimMinRuntime": "10h"}, "a", True),
+        ({"preemptMinRuntime": "10h"}, "a", False),
+        ({"preemptMinRuntime": "10h", "reclaimMinRuntime": "10h"}, "b", False),
+    ],
+)
+def test_kai_leaves_the_young_in_peace_for_another_time_from_other_queues_than_from_their_own(
+    said: dict[str, str], waits: str, goes: bool
+) -> None:
+    queues = [queue(KAI, "a", 0), queue(KAI, "b", 8)]
+    queues[0]["spec"] |= said
+    run, wait = of(KAI, "r", "a", 8, 1, on="a"), of(KAI, "w", waits, 8, 9)
+    run[1]["status"]["startTime"] = OLD
+    for made, at in ((run[1], OLD), (wait[1], NOW)):
+        made["metadata"]["creationTimestamp"] = at
+    assert evicted(*queues, *run, *wait) == ({"g-r"} if goes else set())
+
+
+def test_where_both_may_evict_the_shorter_time_counts_which_is_noted() -> None:
+    queues = [queue(KAI, "a", 0), queue(KAI, "b", 8)]
+    queues[0]["spec"] |= {"preemptMinRuntime": "1h", "reclaimMinRuntime": "2h"}
+    waiting = [*of(KAI, "w", "a", 8, 9), *of(KAI, "x", "b", 8, 9)]
+    found = read(node("a"), *queues, *of(KAI, "r", "a", 8, 1, on="a"), *waiting)
+    assert found.snapshot.queues[0].min_runtime == "3600s"
+    assert noted(found, "have the shortest")
 
 
 def test_where_nothing_says_what_queues_deserve_their_weights_may_decide() -> None:

@@ -180,12 +180,17 @@ class _Import:
             notes,
         )
         running, waiting = self._jobs(reader, members)
+        jobs = [*running, *waiting]
         note_outside(reader.levels, nodes, notes)
-        self._note_resources(nodes, [*running, *waiting])
+        self._note_resources(nodes, jobs)
         for ignored in objects.ignored:
             notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
         for kind, version in objects.strange:
             notes.add(f"objects of {version}, which is not a version that is known, are read", kind)
+        victims = (
+            *kueue.evictable(running, waiting),
+            *reclaims(objects, jobs, self._systems, queues.held),
+        )
         snapshot = ClusterSnapshot(
             api_version=API_VERSION,
             kind="ClusterSnapshot",
@@ -194,11 +199,8 @@ class _Import:
             priority_classes=priorities.classes,
             nodes=tuple(nodes),
             jobs=tuple(running),
-            queues=queues.queues,
-            victims=(
-                *kueue.evictable(running, waiting),
-                *reclaims(objects, [*running, *waiting], self._systems, queues.held),
-            ),
+            queues=tuple(queues.protected(victims, jobs)),
+            victims=victims,
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -14,8 +14,9 @@ from kantopt.formats.kubernetes.queue_trees import Placed, with_parents
 from kantopt.formats.kubernetes.runtime import queue_runtime
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
+from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import Queue, QueueResource
+from kantopt.schema.snapshot import Queue, QueueResource, Victims
 
 KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
 """Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs.
@@ -45,7 +46,9 @@ class Queues:
         for queue in (*kueue.queues, *(_held(queue, self.held) for queue in others)):
             if found.setdefault(queue.name, queue) is not queue:
                 notes.add("queues of a name that another queue has are left out", queue.name)
-        self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
+        self.queues = tuple(found.values())
+        views = objects.of("scheduling.run.ai", "Queue")
+        self._specs = {view.at("metadata").name(): view.at("spec") for view in views}
         self._names = set(found)
         self.with_quota = frozenset(
             view.at("metadata").name()
@@ -55,6 +58,38 @@ class Queues:
             and quota >= 0
         )
         """Queues of KAI's that say what jobs which are not preemptible may have of a resource."""
+
+    def protected(self, victims: Sequence[Victims], jobs: Sequence[Job]) -> Iterator[Queue]:
+        """Yield the queues, KAI's with the time of grace from who may evict their jobs.
+
+        That is another for jobs of their own (preempt) than of other queues (reclaim). Where both
+        wait it is the shorter, or something would be called impossible that is not.
+        """
+        own = {job.full_name: job.queue_name for job in jobs if job.waiting}
+        waits, asked = {*own.values()}, set[str]()
+        for item in victims:
+            asked |= {*item.queues, *item.beyond} - {own[item.job]}
+        for queue in self.queues:
+            # It depends on who reclaims from which queue above on KAI looks for the time.
+            reclaim = self._grace(queue.name, "reclaimMinRuntime")
+            times = [*reclaim] if queue.name in asked else []
+            if queue.name in waits or not times:
+                times.append(self._grace(queue.name, "preemptMinRuntime")[0])
+            grace = min(times)
+            if grace < max(times):
+                text = "queues with several times before their jobs are evicted have the shortest"
+                self._notes.add(text, queue.name)
+            yield queue.model_copy(update={"min_runtime": f"{grace}s"}) if grace else queue
+
+    def _grace(self, name: str, key: str) -> tuple[int, int]:
+        """Return seconds that the nearest queue above tells, and the topmost."""
+        found, last, seen = None, None, set[str]()
+        while name in self._specs and name not in seen:
+            seen.add(name)
+            last = queue_runtime(self._specs[name], key)
+            found = last if found is None else found
+            name = self._specs[name].text("parentQueue")
+        return found or 0, last or 0
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""
@@ -67,19 +102,6 @@ class Queues:
             self._notes.add(text, name)
             return ""
         return name
-
-
-def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Queue]:
-    """Give KAI's queues the time of grace of the nearest queue above that has one."""
-    specs = {view.at("metadata").name(): view.at("spec") for view in views}
-    for name, queue in found.items():
-        above, seen = name, set[str]()
-        grace = None
-        while grace is None and above in specs and above not in seen:
-            seen.add(above)
-            grace = queue_runtime(specs[above])
-            above = specs[above].text("parentQueue")
-        yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
 
 
 def _held(queue: Queue, gpus: Mapping[str, Fraction]) -> Queue:

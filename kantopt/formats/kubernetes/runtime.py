@@ -41,13 +41,13 @@ def min_runtime(pods: Sequence[Pod], notes: Notes) -> str | None:
     return f"{max(found)}s" if found else None
 
 
-def queue_runtime(spec: View) -> str | None:
-    """Read a queue's time for which the pods of its jobs are not evicted, as KAI writes it."""
-    text = spec.text("preemptMinRuntime")
+def queue_runtime(spec: View, key: str) -> int | None:
+    """Read a queue's seconds for which the pods of its jobs are not evicted, as KAI writes them."""
+    text = spec.text(key)
     seconds = duration_seconds(text)
     if text and seconds is None:
-        spec.problem("preemptMinRuntime", "a duration such as 10m or 1h30m")
-    return f"{seconds}s" if seconds else None
+        spec.problem(key, "a duration such as 10m or 1h30m")
+    return seconds
 
 
 def last_checkpoint(pods: Sequence[Pod], notes: Notes) -> str | None:

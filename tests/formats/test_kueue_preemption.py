@@ -98,6 +98,52 @@ def test_of_other_queues_only_those_go_that_have_borrowed_what_is_asked_for() ->
     assert evicted(apart, OTHER, borrower, waits("w", "a", 4)) == set()
 
 
+def with_cores(made: list[Object], gpus: int, cores: int) -> list[Object]:
+    """The same queue, that owns cores, too."""
+    group = made[0]["spec"]["resourceGroups"][0]
+    group["coveredResources"] = [GPU, "cpu"]
+    group["flavors"][0]["resources"].append({"name": "cpu", "nominalQuota": cores})
+    return made
+
+
+def test_only_those_go_that_have_borrowed_of_what_there_is_too_little() -> None:
+    """There are cores for all, of which one has borrowed, and no GPUs, of which another has."""
+    mine = with_cores(queue("a", 4, reclaimWithinCohort=LOWER), 4, 6)
+    queues = [*mine, *with_cores(queue("b", 2), 2, 0), *with_cores(queue("c", 0), 0, 2)]
+    cores, gpus = runs("cores", "b", 2), runs("gpus", "c", 4, 5)
+    for made, amount in ((cores, 1), (gpus, 1)):
+        made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = str(amount)
+    wanted = waits("w", "a", 4)
+    pods = wanted["spec"]["podSets"][0]["template"]["spec"]["containers"][0]
+    pods["resources"]["requests"]["cpu"] = "1"
+    told = read(node("a"), *queues, cores, gpus, wanted).snapshot.victims
+    assert [{*item.queues} for item in told] == [{"c"}]
+
+
+def test_queues_whose_cohort_keeps_within_its_own_give_nothing_to_others_than_it() -> None:
+    tree = [
+        thing(KUEUE, "Cohort", "root", ""),
+        *(thing(KUEUE, "Cohort", name, "", parentName="root") for name in ("one", "two")),
+    ]
+    reclaims = {"reclaimWithinCohort": LOWER}
+    queues = [*queue("a", 4, "two", **reclaims), *queue("b", 0, "one"), *queue("c", 0, "two")]
+    runners = [runs("within", "b", 4), runs("beyond", "c", 4, 5)]
+    rich, poor = (queue("d", n, "one") for n in (4, 2))
+    for other, expected in ((rich, {"c"}), (poor, {"b", "c"})):
+        told = read(node("a"), *tree, *queues, *other, *runners, waits("w", "a", 4))
+        assert [{*item.queues} for item in told.snapshot.victims] == [expected]
+
+
+def test_that_flavors_are_not_told_apart_where_queues_take_back_is_noted() -> None:
+    """Queue b uses less than it owns, but perhaps more of one flavor."""
+    other = queue("b", 4)
+    more = {"name": GPU, "nominalQuota": 4}
+    other[0]["spec"]["resourceGroups"][0]["flavors"].append({"name": "g", "resources": [more]})
+    mine = queue("a", 4, reclaimWithinCohort=LOWER)
+    notes = str(asked(mine, other, OTHER, waits("w", "a", 4)).notes)
+    assert "as if of one: of which they have too much is not known: 1 (b)" in notes
+
+
 def test_who_asks_for_more_than_its_queue_owns_evicts_others_only_where_it_may_borrow_then() -> (
     None
 ):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -50,8 +51,22 @@ class Lender:
     preemption: Preemption
     nominal: Mapping[str, int] = field(default_factory=dict)
     """By resource, of all flavors together."""
-    blurred: frozenset[str] = frozenset()
-    """Resources of several flavors: how much of each is used is not known here."""
+    flavors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By resource: of several it is not known here how much of each is used."""
+    limited: frozenset[str] = frozenset()
+    """Resources of which it may borrow, or lends, only so much."""
+    inside: str = ""
+    """The cohort that it is in; ``cohort`` is the root above."""
+
+    def over(self, used: Mapping[str, int]) -> frozenset[str]:
+        """Return the resources of which more is used than it owns, or may be."""
+        return frozenset(
+            r for r, n in self.nominal.items() if (a := used.get(r, 0)) > n or (a and self.vague(r))
+        )
+
+    def vague(self, resource: str) -> bool:
+        """Whether several flavors have a resource."""
+        return len(self.flavors.get(resource, ())) > 1
 
 
 def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
@@ -82,6 +97,7 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
 
 def evictable(
     queues: Mapping[str, Lender],
+    cohorts: Cohorts,
     running: Sequence[Job],
     waiting: Sequence[Job],
     *,
@@ -94,6 +110,8 @@ def evictable(
     ----------
     queues
         All ClusterQueues by name.
+    cohorts
+        Those above them.
     running, waiting
         All jobs; those that hold their quota use it.
     flat
@@ -106,14 +124,16 @@ def evictable(
     tuple[Victims, ...]
         Jobs that wait for others than Kueue are not in it.
     """
-    lending = _Lending(queues, running, waiting, flat=flat)
-    return tuple(
-        lending.victims(job, notes)
+    asking = [
+        job
         for job in waiting
         if job.queue_name in queues
         and not job.quota_reserved
         and not any(role.pods for role in job.pod_sets)
-    )
+    ]
+    lending = _Lending(queues, cohorts, running, waiting, flat=flat)
+    lending.ask(asking)
+    return tuple(lending.victims(job, notes) for job in asking)
 
 
 class _Lending:
@@ -122,6 +142,7 @@ class _Lending:
     def __init__(
         self,
         queues: Mapping[str, Lender],
+        cohorts: Cohorts,
         running: Sequence[Job],
         waiting: Sequence[Job],
         *,
@@ -135,13 +156,24 @@ class _Lending:
                 self._used[job.queue_name] += asks(job)
         for job in running:
             self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
-        self._borrowed = {n: {*_borrowed(queue, self._used[n])} for n, queue in queues.items()}
+        self._borrowed = {n: queue.over(self._used[n]) for n, queue in queues.items()}
+        self._line, self._cohorts = cohorts.line, cohorts.summed(queues.values(), self._used)
+        self._over = {name: cohort.over() for name, cohort in self._cohorts.items()}
+        self._told: set[str] = set()
+        """Queues of which it is noted that flavors are not told apart."""
+
+    def ask(self, jobs: Iterable[Job]) -> None:
+        """Count what jobs ask for that wait: of what is left for all, nobody needs victims."""
+        for job in jobs:
+            root = self._queues[job.queue_name].cohort
+            if root:
+                self._cohorts[root].wanted += asks(job, least=True)
 
     def victims(self, job: Job, notes: Notes) -> Victims:
         """Say of which queues Kueue evicts jobs for one that waits."""
         queue, wants = self._queues[job.queue_name], asks(job, least=True)
         found = {queue.name: ANY} if queue.preemption.own else {}
-        reclaims = [*self._reclaims(queue, wants)]
+        reclaims = [*self._reclaims(queue, self._lacking(queue, wants), notes)]
         used = self._used[queue.name]
         left = {r: queue.nominal[r] - used[r] for r in wants if r in queue.nominal}
         fits = all(wants[resource] <= amount for resource, amount in left.items())
@@ -176,17 +208,98 @@ class _Lending:
         """Whether less important jobs of its own queue run."""
         return min(self._run[job.queue_name], default=ANY) < (job.priority or 0)
 
-    def _reclaims(self, queue: Lender, wants: Iterable[str]) -> Iterator[str]:
-        """Yield the queues that have borrowed something that a job asks for."""
+    def _lacking(self, queue: Lender, wants: Iterable[str]) -> frozenset[str]:
+        """Return what a job asks for that its cohort may lack: for this alone Kueue evicts.
+
+        If that is nothing, it may lack a place.
+        """
+        cohort = self._cohorts.get(queue.cohort)
+        found = frozenset(wants)
+        return found if cohort is None else (found & cohort.lacking()) or found
+
+    def _reclaims(self, queue: Lender, lacking: frozenset[str], notes: Notes) -> Iterator[str]:
+        """Yield the queues that have borrowed something that a job needs.
+
+        So have all cohorts between them and the first that is above both.
+        """
+        above = {*self._line(queue.inside)}
         for other in self._queues.values() if queue.preemption.others else ():
             lends = other.cohort == queue.cohort and other.name != queue.name
-            if lends and not self._borrowed[other.name].isdisjoint(wants):
+            if not lends or lacking.isdisjoint(self._borrowed[other.name]):
+                continue
+            between = takewhile(lambda name: name not in above, self._line(other.inside))
+            if not any(lacking.isdisjoint(self._over[name]) for name in between):
+                vague = {each.name for each in (queue, other) if any(map(each.vague, lacking))}
+                for name in sorted(vague - self._told):
+                    text = "queues of several flavors take back, and give, as if of one"
+                    notes.add(f"{text}: of which they have too much is not known", name)
+                self._told |= vague
                 yield other.name
 
 
-def _borrowed(queue: Lender, used: Mapping[str, int]) -> Iterable[str]:
-    """Yield the resources of which a queue uses more than it owns, or may."""
-    for resource, nominal in queue.nominal.items():
-        amount = used.get(resource, 0)
-        if amount > nominal or (amount and resource in queue.blurred):
-            yield resource
+@dataclass(frozen=True, slots=True)
+class Cohorts:
+    """The trees of cohorts above queues."""
+
+    parents: Mapping[str, str]
+    owned: Iterable[Lender]
+    """What cohorts own themselves."""
+
+    def line(self, name: str) -> Iterator[str]:
+        """Yield a cohort of a tree and those above it."""
+        while name:
+            yield name
+            name = self.parents.get(name, "")
+
+    def summed(
+        self, queues: Iterable[Lender], used: Mapping[str, Mapping[str, int]]
+    ) -> dict[str, _Cohort]:
+        """Return what each cohort of a tree and all below it own and use; walks each once."""
+        found: dict[str, _Cohort] = {}
+        for lender in (*queues, *self.owned):
+            if lender.cohort:
+                new = [*takewhile(lambda name: name not in found, self.line(lender.inside))]
+                found.update((name, _Cohort()) for name in reversed(new))
+                found[lender.inside].add(lender, used.get(lender.name, {}))
+        for name, cohort in reversed(found.items()):
+            if above := self.parents.get(name, ""):
+                found[above].add(cohort, cohort.used)
+        return found
+
+
+@dataclass(slots=True)
+class _Cohort:
+    """What a cohort and all below it own and use together."""
+
+    nominal: Counter[str] = field(default_factory=Counter)
+    used: Counter[str] = field(default_factory=Counter)
+    wanted: Counter[str] = field(default_factory=Counter)
+    """By all who wait; of roots only."""
+    flavors: dict[str, frozenset[str]] = field(default_factory=dict)
+    limited: frozenset[str] = frozenset()
+
+    def add(self, part: Lender | _Cohort, used: Mapping[str, int]) -> None:
+        """Count a queue, what a cohort owns, or one below."""
+        self.nominal.update(part.nominal)
+        self.used.update(used)
+        self.limited |= part.limited
+        for name, flavors in part.flavors.items():
+            self.flavors[name] = self.flavors.get(name, frozenset()) | flavors
+
+    def over(self) -> frozenset[str]:
+        """Return the resources of which more is used than is owned, or may be."""
+        used = self.used
+        return frozenset(
+            r for r, n in self.nominal.items() if used[r] > n or (used[r] and self._vague(r))
+        )
+
+    def lacking(self) -> frozenset[str]:
+        """Return the resources that there may be too little of for all who wait."""
+        return frozenset(
+            r
+            for r, amount in self.wanted.items()
+            if self._vague(r) or self.used[r] + amount > self.nominal[r]
+        )
+
+    def _vague(self, resource: str) -> bool:
+        return resource in self.limited or len(self.flavors.get(resource, ())) > 1

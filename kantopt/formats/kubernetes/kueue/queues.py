@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from kantopt.formats.kubernetes.kueue.flavors import Flavors, onto_nodes
 from kantopt.formats.kubernetes.kueue.preemption import (
     NOBODY,
+    Cohorts,
     Lender,
     Preemption,
     evictable,
@@ -45,6 +46,8 @@ class _Rows:
     """Whom Kueue evicts for its jobs."""
     strict: bool = False
     """Whether Kueue starts its jobs in order only."""
+    inside: str = ""
+    """The cohort that it is in, or that has it; ``cohort`` is the root above."""
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -90,10 +93,13 @@ class KueueQueues:
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
         self._flat = not cohorts
         self._roots: dict[str, str] = {}
+        self._parents: dict[str, str] = {}
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
         self._rows = {rows.name: rows for rows in queues}
         names = {*self._rows}
-        pools = [*queues, *(self._pool(name, cohorts, names) for name in cohorts)]
+        self._limited: set[str] = set()
+        self._owned = {name: self._pool(name, cohorts, names) for name in cohorts}
+        pools = [*queues, *self._owned.values()]
         self._kinds: dict[tuple[tuple[str, str], str], list[str]] = {}
         for rows in pools:
             for resource, limits in rows.by_resource().items():
@@ -139,7 +145,9 @@ class KueueQueues:
     def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
         """Say for each job that waits for Kueue of which queues it evicts jobs."""
         lenders = {name: _lender(rows) for name, rows in self._rows.items()}
-        return evictable(lenders, running, waiting, flat=self._flat, notes=self._notes)
+        owned = [_lender(rows, limited=name in self._limited) for name, rows in self._owned.items()]
+        cohorts = Cohorts(self._parents, owned)
+        return evictable(lenders, cohorts, running, waiting, flat=self._flat, notes=self._notes)
 
     def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""
@@ -194,6 +202,7 @@ class KueueQueues:
             tuple(_groups(spec)),
             read_preemption(view, cohort, self._notes),
             spec.text("queueingStrategy") == "StrictFIFO",
+            spec.text("cohortName") or spec.text("cohort"),
         )
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
@@ -206,6 +215,7 @@ class KueueQueues:
                 break
             chain[above] = None
             found, above = above, _parent(cohorts[above]) if above in cohorts else ""
+            self._parents[found] = above
         if above in chain:
             for name in [*chain][[*chain].index(above) :]:
                 self._notes.add("cohorts in a circle of parents lend nothing", name)
@@ -220,6 +230,7 @@ class KueueQueues:
         if bounded:
             text = "limits to what cohorts borrow and lend are left out: only those of queues hold"
             self._notes.add(text, name)
+            self._limited.add(name)
         if spec.at("fairSharing").amount("weight", "cpu") not in (None, 1000):
             self._notes.add("weights of cohorts are left out: those of queues count", name)
         called = f"cohort-{name}"
@@ -230,7 +241,7 @@ class KueueQueues:
             {flavor: _without_limits(resources) for flavor, resources in group.items()}
             for group in groups
         )
-        return _Rows(called, self._root(name, cohorts), 1, plain)
+        return _Rows(called, self._root(name, cohorts), 1, plain, inside=name)
 
     def _documents(self, pools: Sequence[_Rows], jobs: set[int]) -> Iterator[Queue]:
         for rows in pools:
@@ -274,11 +285,20 @@ class KueueQueues:
         yield _row(resource or "?", total, None)
 
 
-def _lender(rows: _Rows) -> Lender:
+def _lender(rows: _Rows, *, limited: bool = False) -> Lender:
     limits = rows.by_resource()
     nominal = {name: sum(own for own, _, _ in each.values()) for name, each in limits.items()}
-    blurred = frozenset(name for name, each in limits.items() if len(each) > 1)
-    return Lender(rows.name, rows.cohort, rows.preemption, nominal, blurred)
+    each = {name: frozenset(of) for name, of in limits.items()}
+    bounded = (r for r, of in limits.items() if any(own[1:] != (None, None) for own in of.values()))
+    return Lender(
+        rows.name,
+        rows.cohort,
+        rows.preemption,
+        nominal,
+        each,
+        frozenset(limits if limited else bounded),
+        rows.inside,
+    )
 
 
 def _parent(cohort: View) -> str:

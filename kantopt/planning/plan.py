@@ -9,7 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import beyond_notes, notes_about
+from kantopt.planning.queue_victims import below_own, beyond_notes, notes_about
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
@@ -119,6 +119,7 @@ def make_plan(
         warnings = [
             *answer.warnings,
             *beyond_notes(question.snapshot, (item.job for item in answer.unplaced)),
+            *below_own(question.snapshot, instance, answer.placement),
             *failing_jobs(question, instance, answer.placement),
         ]
         pairs = zip(run.tiers, answer.tiers, strict=True)

@@ -186,6 +186,11 @@ class Victims(Part):
         default_factory=dict,
         description="the same of queues above its own, where these own what it may take back",
     )
+    excess: dict[Name, dict[str, Quantity]] = Field(
+        default_factory=dict,
+        description="what other queues of these have beyond what they own: once that is gone, "
+        "their scheduler stops, where a plan only warns",
+    )
     beyond: tuple[Name, ...] = Field(
         default=(),
         description="queues of which jobs may be evicted for it that no plan evicts: they are no "

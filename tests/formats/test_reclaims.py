@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from kantopt.clock import Deadline
+from kantopt.planning.plan import make_plan
+from kantopt.planning.solving.options import Options
 from kantopt.schema.snapshot import Victims
 from tests.explain.helpers import explained
 from tests.formats.cluster_objects import Object, node, noted, pod, read, thing
-from tests.formats.test_kueue_preemption import GPU, asked, evicted
+from tests.formats.test_kueue_preemption import GPU, MIXED, asked, evicted
 
 KAI, VOLCANO = "kai-scheduler", "volcano"
 SYSTEMS = [KAI, VOLCANO]
@@ -178,6 +181,22 @@ def test_nor_do_jobs_of_queues_below_another_than_this_deserves(system: str) -> 
     tree += [queue(system, "one", 0), queue(system, "two", 4), queue(system, "a", 0, "one")]
     two = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "c", 4, 9)]
     assert len(evicted(*tree, *run, *two)) == 1
+
+
+@pytest.mark.parametrize(
+    ("system", "each", "warns"), [(KAI, 3, True), (VOLCANO, 3, True), (KAI, 4, False)]
+)
+def test_that_a_plan_takes_more_than_a_queue_has_beyond_its_own_is_warned_of(
+    system: str, each: int, warns: bool
+) -> None:
+    """It may have 3 GPUs: of two jobs of 3 one is beyond that, of two of 4 both are."""
+    run = [*of(system, "r1", "a", each, 1, on="a"), *of(system, "r2", "a", each, 1, on="a")]
+    queues = [queue(system, "a", 3), queue(system, "b", 8)]
+    question = asked(*queues, *run, of(system, "w", "b", 8, 9))
+    options = Options(engine="fast", workers=1)
+    plan = make_plan(question, MIXED, options, Deadline.within(30)).plan
+    text = "queue a has no more than it owns before all of default/g-r1 and default/g-r2 are gone"
+    assert any(text in warning for warning in plan.warnings) == warns
 
 
 OLD, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:10:00Z"

@@ -134,12 +134,14 @@ class _Queues:
         """Say of which queues a job that waits evicts jobs."""
         found, beyond = {job.queue_name: ANY} if job.queue_name else {}, []
         wants, left = asks(job, least=True), dict[str, dict[str, str | int]]()
+        excess = dict[str, dict[str, str | int]]()
         for other, priorities in self._run.items():
             goes = self._goes(job.queue_name, wants, other)
             if goes:
                 found[other] = ANY
-                owner, _ = self._apart(job.queue_name, other)
+                owner, theirs = self._apart(job.queue_name, other)
                 left[owner] = self._left(owner, wants)
+                excess[other] = self._excess(theirs)
             if goes is None or (goes and max(priorities) >= (job.priority or 0)):
                 beyond.append(other)
         return Victims(
@@ -147,9 +149,16 @@ class _Queues:
             queues=found,
             nominal_left=left.pop(job.queue_name, {}),
             left_above=left,
+            excess={name: amounts for name, amounts in excess.items() if amounts},
             beyond=tuple(sorted(beyond)),
             queued_only=True,
         )
+
+    def _excess(self, owner: str) -> dict[str, str | int]:
+        """Return what a queue has beyond what it deserves."""
+        used = self._used[owner]
+        over = {r: used[r] - n for r, n in self._shares[owner].deserved.items()}
+        return {r: from_base(r, n) for r, n in over.items() if n > 0}
 
     def _left(self, owner: str, wants: Iterable[str]) -> dict[str, str | int]:
         """Return what a queue has left of what it deserves, of what a job asks for."""

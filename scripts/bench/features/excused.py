@@ -33,6 +33,7 @@ EXCUSED = {
     "Victims.queues": _EVICTS,
     "Victims.nominal_left": _EVICTS,
     "Victims.left_above": _EVICTS,
+    "Victims.excess": "a plan warns by it, and is the same",
     "Victims.queued_only": _EVICTS,
     "Victims.beyond": "told where a job waits: no plan evicts whom it speaks of",
     "Job.workload": _CARRIED_OUT,

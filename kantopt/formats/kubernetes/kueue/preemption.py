@@ -188,13 +188,21 @@ class _Lending:
             notes.add(text, job.full_name)
         bound = reclaims and fits and self._flat and queue.preemption.borrowing != ANY
         nominal_left = {name: from_base(name, n) for name, n in left.items()} if bound else {}
+        excess = {name: self._excess(name, wants) for name in reclaims if name in found}
         others = reclaims if queue.preemption.any_priority and most == ANY else ()
         return Victims(
             job=job.full_name,
             queues=found,
             nominal_left=nominal_left,
+            excess={name: amounts for name, amounts in excess.items() if amounts},
             beyond=tuple(sorted(self._beyond(queue, job.priority or 0, others))),
         )
+
+    def _excess(self, name: str, wants: Iterable[str]) -> dict[str, str | int]:
+        """Return what a queue has borrowed of what is asked for."""
+        nominal = self._queues[name].nominal
+        over = {r: self._used[name][r] - nominal[r] for r in wants if r in nominal}
+        return {r: from_base(r, n) for r, n in over.items() if n > 0}
 
     def _beyond(self, queue: Lender, priority: int, others: Iterable[str]) -> Iterator[str]:
         """Yield the queues with jobs that go for one though they are no less important."""

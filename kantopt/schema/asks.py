@@ -24,3 +24,9 @@ def asks(job: Job, *, least: bool = False) -> Counter[str]:
         for resource, amount in {"pods": 1, **role.requests}.items():
             found[resource] += count * to_base(resource, amount)
     return +found
+
+
+def one_pod(job: Job) -> Job:
+    """Return a job of one pod of the first kind that another has: what it can do with, at least."""
+    (first, *_) = job.pod_sets
+    return job.model_copy(update={"pod_sets": (first.model_copy(update={"count": 1}),)})

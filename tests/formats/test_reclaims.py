@@ -74,6 +74,38 @@ def test_jobs_of_another_queue_go_as_far_as_it_has_more_than_it_deserves(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+def test_of_a_queue_whose_name_others_bear_as_well_nobody_goes(system: str) -> None:
+    """Pods of another scheduler may have a label, or a ClusterQueue, of the same name."""
+    bears = {"kai.scheduler/queue": "a"}
+    other = pod("o", on="a", labels=bears, requests={GPU: "4"}, priority=1)
+    if system == VOLCANO:
+        other = of(KAI, "o", "a", 4, 1, on="a")
+    items = [queue(system, "a", 8), *of(system, "r", "a", 4, 1, on="a")]
+    items += other if isinstance(other, list) else [other]
+    waits = of(system, "w", "a", 8, 9)
+    assert evicted(*items, *waits) == set()
+    assert told(*items, *waits).beyond == ("a",)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_who_asks_for_more_than_a_queue_has_too_much_gets_nothing_of_it(system: str) -> None:
+    """Both stop once the queue has what it deserves; how much goes no plan counts."""
+    runs = [each for i in range(4) for each in of(system, f"r{i}", "a", 2, 1, on="a")]
+    queues = [queue(system, "a", 6), queue(system, "b", 8)]
+    for gpus, goes in ((2, True), (3, True), (4, False)):
+        items = [*queues, *runs, *of(system, "w", "b", gpus, 9)]
+        assert (set(told(*items).queues) == {"a", "b"}) == goes
+        assert told(*items).beyond == (() if goes else ("a",))
+
+
+def test_a_job_of_no_least_takes_back_for_one_pod() -> None:
+    waits = pod("w", requests={GPU: "4"}, priority=9, schedulerName=VOLCANO)
+    waits["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "b"}
+    items = [queue(VOLCANO, "a", 4), queue(VOLCANO, "b", 4), *of(VOLCANO, "r", "a", 8, 1, on="a")]
+    assert set(told(*items, waits).queues) == {"a", "b"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_jobs_of_the_own_queue_go_by_priority(system: str) -> None:
     items = [queue(system, "a", 8), *of(system, "r", "a", 8, 1, on="a")]
     assert evicted(*items, *of(system, "w", "a", 8, 9)) == {"g-r"}
@@ -192,7 +224,8 @@ def test_that_a_plan_takes_more_than_a_queue_has_beyond_its_own_is_warned_of(
     """It may have 3 GPUs: of two jobs of 3 one is beyond that, of two of 4 both are."""
     run = [*of(system, "r1", "a", each, 1, on="a"), *of(system, "r2", "a", each, 1, on="a")]
     queues = [queue(system, "a", 3), queue(system, "b", 8)]
-    question = asked(*queues, *run, of(system, "w", "b", 8, 9))
+    waits = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "b", 4, 9)]
+    question = asked(*queues, *run, *waits)
     options = Options(engine="fast", workers=1)
     plan = make_plan(question, MIXED, options, Deadline.within(30)).plan
     text = "queue a has no more than it owns before all of default/g-r1 and default/g-r2 are gone"

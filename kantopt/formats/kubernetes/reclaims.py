@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
@@ -22,7 +23,7 @@ from kantopt.formats.kubernetes.kueue.preemption import ANY
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queues import KAI_UNITS, number
 from kantopt.formats.view import View
-from kantopt.schema.asks import asks
+from kantopt.schema.asks import asks, one_pod
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Victims
@@ -92,7 +93,12 @@ def reclaims(
     for system, read in ((Dialect.KAI, _kai), (Dialect.VOLCANO, _volcano)):
         shares = {name: read(view) for name, view in objects.named(system, "Queue").items()}
         own = [job for job in jobs if systems.get(job.full_name) is system]
-        queues = _Queues(shares, own, held if system is Dialect.KAI else {})
+        theirs = {
+            job.queue_name
+            for job in jobs
+            if job.running and systems.get(job.full_name) is not system
+        }
+        queues = _Queues(shares, own, held if system is Dialect.KAI else {}, theirs)
         yield from (queues.victims(job) for job in own if job.waiting)
 
 
@@ -111,9 +117,15 @@ class _Queues:
     """What queues of one system deserve, and what jobs that run have of them."""
 
     def __init__(
-        self, shares: Mapping[str, _Share], jobs: Iterable[Job], held: Mapping[str, Fraction]
+        self,
+        shares: Mapping[str, _Share],
+        jobs: Iterable[Job],
+        held: Mapping[str, Fraction],
+        shared: AbstractSet[str],
     ) -> None:
         self._shares = shares
+        self._shared = shared
+        """Names of queues that jobs of others bear as well: no plan tells them apart."""
         self._run: dict[str, set[int]] = {}
         self._kinds: dict[str, set[_Kind]] = {}
         self._used: dict[str, Counter[str]] = {}
@@ -132,8 +144,10 @@ class _Queues:
 
     def victims(self, job: Job) -> Victims:
         """Say of which queues a job that waits evicts jobs."""
-        found, beyond = {job.queue_name: ANY} if job.queue_name else {}, []
-        wants, left = asks(job, least=True), dict[str, dict[str, str | int]]()
+        found = {job.queue_name: ANY} if job.queue_name else {}
+        beyond = set[str]()
+        wants = asks(job, least=True) or asks(one_pod(job))
+        left = dict[str, dict[str, str | int]]()
         excess = dict[str, dict[str, str | int]]()
         for other, priorities in self._run.items():
             goes = self._goes(job.queue_name, wants, other)
@@ -143,7 +157,10 @@ class _Queues:
                 left[owner] = self._left(owner, wants)
                 excess[other] = self._excess(theirs)
             if goes is None or (goes and max(priorities) >= (job.priority or 0)):
-                beyond.append(other)
+                beyond.add(other)
+        for name in self._shared & found.keys():
+            beyond.add(name)
+            del found[name]
         return Victims(
             job=job.full_name,
             queues=found,
@@ -179,8 +196,13 @@ class _Queues:
         go = {any(share.lets_go(used, dict(pod)) for pod in kind) for kind in self._kinds[other]}
         if not share.reclaimable or True not in go:
             return False
-        # One number for a queue cannot say which of its jobs go.
-        sure = share.deserved and False not in go
+        # One number for a queue cannot say which of its jobs go, nor after which no more do.
+        largest = Counter[str]()
+        for pod in (dict(pod) for kind in self._kinds[other] for pod in kind):
+            largest |= Counter(pod)
+        over = {r: used[r] - n for r, n in share.deserved.items() if used[r] > n}
+        enough = all(wants[r] < amount + largest[r] for r, amount in over.items() if wants[r])
+        sure = share.deserved and False not in go and enough
         return True if sure and own.holds(self._used.get(mine, {}), wants) else None
 
     def _apart(self, own: str, other: str) -> tuple[str, str]:

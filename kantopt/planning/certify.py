@@ -30,6 +30,7 @@ from kantopt.planning.document.judge import judge_plan
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import plan_document
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import unsure
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.news import Tell
@@ -227,6 +228,7 @@ class _Certification:
             solver,
             start=(self.final, "the plan judged") if legal else None,
         )
+        run.unsure = unsure(self.question.snapshot)
         first = Incumbent(run.instance, self.tiers, self.final, "the plan judged").best
         witnesses = Witnesses(run.instance, self.tiers, self.final, first.values, run.searching)
         witnesses.tell(run.incumbent.known)
@@ -259,7 +261,7 @@ class _Certification:
         tiers = witnesses.certified(tier_rows(self.tiers, before, values, known))
         if self.cross_check:
             tiers = self._checked(run.instance, tiers, values)
-        lacking = bool(first.missing) and not run.infeasible
+        lacking = (bool(first.missing) or run.infeasible) and not run.ruled_out
         proved = all(tier.status == "OPTIMAL" for tier in tiers) and not lacking
         verdict: Judgement = "OPEN"
         if better is not None:
@@ -276,7 +278,7 @@ class _Certification:
                 "counter_example": better,
                 "search": search,
                 "warnings": tuple(dict.fromkeys(told)),
-                "required_impossible": run.infeasible,
+                "required_impossible": run.ruled_out,
             }
         )
 

@@ -9,7 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import below_own, beyond_notes, notes_about
+from kantopt.planning.queue_victims import below_own, beyond_notes, notes_about, unsure
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
@@ -93,7 +93,7 @@ def make_plan(
     deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
-    run.unsure = frozenset(item.job for item in question.snapshot.victims if item.beyond)
+    run.unsure = unsure(question.snapshot)
     notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()

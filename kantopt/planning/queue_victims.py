@@ -151,6 +151,11 @@ def beyond_words(snapshot: ClusterSnapshot, *names: str) -> str:
     return f"By queues, jobs of {queues} may be evicted for {whom} that no plan evicts"
 
 
+def unsure(snapshot: ClusterSnapshot) -> frozenset[str]:
+    """Return the jobs for which more may be evicted than any plan evicts."""
+    return frozenset(item.job for item in snapshot.victims if item.beyond)
+
+
 def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[str]:
     """Say for which of some jobs more may be evicted than any plan evicts."""
     if found := [name for name in names if beyond(snapshot, name)]:

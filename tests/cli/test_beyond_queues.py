@@ -52,3 +52,9 @@ def test_no_price_of_room_for_it_is_ruled_out(cli: Cli) -> None:
     done = cli("plan", "dump.json", *options)
     assert done.code == 3
     assert SAID in done.out
+
+
+def test_no_certificate_rules_it_out(cli: Cli) -> None:
+    done = cli("certify", "dump.json", "--require", "default/g-w", "-o", "json")
+    found = json.loads(done.out)
+    assert (found["verdict"], found.get("requiredImpossible", False)) == ("OPEN", False)

@@ -6,7 +6,7 @@ import pytest
 
 from kantopt.formats.kubernetes.kueue import queues as module
 from tests.formats.cluster_objects import Object, node, noted, read, thing
-from tests.formats.test_kueue_preemption import KUEUE, queue
+from tests.formats.test_kueue_preemption import KUEUE, queue, waits
 
 
 def chain(*names: str) -> list[Object]:
@@ -30,3 +30,10 @@ def test_a_circle_lends_nothing_and_is_named() -> None:
     imported = read(node("n"), *circle)
     assert imported.snapshot.queues[0].cohort == ""
     assert ": 2 (a" in noted(imported, "cohorts in a circle of parents lend nothing")
+
+
+def test_a_queue_below_a_circle_is_asked_whom_it_takes_back_from() -> None:
+    circle = chain("below", "a", "b", "a")[:3]
+    queues = queue("q", 4, cohort="below", reclaimWithinCohort="Any")
+    imported = read(node("n"), *circle, *queues, waits("w", "q", 4))
+    assert [dict(item.queues) for item in imported.snapshot.victims] == [{}]

@@ -120,6 +120,12 @@ def test_only_those_go_that_have_borrowed_of_what_there_is_too_little() -> None:
     assert [{*item.queues} for item in told] == [{"c"}]
 
 
+def test_who_lacks_a_place_and_no_quota_takes_back_from_who_has_borrowed() -> None:
+    """There is quota enough for all; the node is full."""
+    queues = [*queue("a", 4, reclaimWithinCohort="Any"), *queue("b", 4), *queue("c", 100)]
+    assert evicted(*queues, runs("other", "b", 8), waits("w", "a", 4)) == {"other"}
+
+
 def test_queues_whose_cohort_keeps_within_its_own_give_nothing_to_others_than_it() -> None:
     tree = [
         thing(KUEUE, "Cohort", "root", ""),

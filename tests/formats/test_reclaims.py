@@ -98,6 +98,22 @@ def test_who_asks_for_more_than_a_queue_has_too_much_gets_nothing_of_it(system: 
         assert told(*items).beyond == (() if goes else ("a",))
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_who_has_victims_in_its_own_queue_is_not_bound_by_what_that_has_left(system: str) -> None:
+    """To push out jobs of its own queue changes nothing of what this has."""
+    queues = [queue(system, "a", 5), queue(system, "b", 0)]
+    run = [*of(system, "r1", "a", 2, 1, on="a"), *of(system, "r2", "a", 2, 1, on="a")]
+    run += of(system, "o", "b", 4, 1, on="a")
+    waiting = [*of(system, "w1", "a", 2, 9), *of(system, "w2", "a", 2, 9)]
+    assert len(evicted(*queues, *run, *waiting)) == 2
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_of_a_queue_in_which_only_others_run_nothing_is_said_to_go(system: str) -> None:
+    other = of(KAI if system == VOLCANO else VOLCANO, "o", "a", 8, 1, on="a")
+    assert told(queue(system, "a", 8), other, of(system, "w", "a", 8, 9)).beyond == ()
+
+
 def test_a_job_of_no_least_takes_back_for_one_pod() -> None:
     waits = pod("w", requests={GPU: "4"}, priority=9, schedulerName=VOLCANO)
     waits["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "b"}
@@ -150,6 +166,15 @@ def test_volcano_takes_nothing_below_what_it_guarantees() -> None:
     run = [*of(VOLCANO, "r1", "a", 4, 1, on="a"), *of(VOLCANO, "r2", "a", 4, 1, on="a")]
     found = told(*queues, run, of(VOLCANO, "w", "b", 4, 9))
     assert (set(found.queues), found.beyond) == ({"b"}, ())
+
+
+def test_volcano_stops_before_what_it_guarantees_is_gone() -> None:
+    """After one of the two that run nothing more goes: it is not known which, and no plan does."""
+    guarantee = {"resource": {GPU: "3"}}
+    queues = [queue(VOLCANO, "a", 2, guarantee=guarantee), queue(VOLCANO, "b", 8)]
+    run = [*of(VOLCANO, "r1", "a", 4, 1, on="a"), *of(VOLCANO, "r2", "a", 4, 1, on="a")]
+    found = told(*queues, run, of(VOLCANO, "w", "b", 8, 9))
+    assert (set(found.queues), found.beyond) == ({"b"}, ("a",))
 
 
 def test_volcano_takes_pods_of_which_nothing_is_deserved() -> None:
@@ -255,6 +280,36 @@ def test_kai_leaves_the_young_in_peace_for_another_time_from_other_queues_than_f
     for made, at in ((run[1], OLD), (wait[1], NOW)):
         made["metadata"]["creationTimestamp"] = at
     assert evicted(*queues, *run, *wait) == ({"g-r"} if goes else set())
+
+
+@pytest.mark.parametrize(
+    ("times", "grace"),
+    [
+        ({"t": "10m", "d": "1m", "y": "10m"}, "60s"),  # one step from t, above both, to who runs
+        ({"t": "10m", "y": "5m"}, "600s"),
+        ({"d": "10m"}, "600s"),
+        ({"y": "10m"}, None),
+    ],
+)
+def test_the_time_to_take_back_is_that_of_the_queue_below_what_is_above_both(
+    times: dict[str, str], grace: str | None
+) -> None:
+    tree = [queue(KAI, "t", 8), *(queue(KAI, name, 0, "t") for name in "dx")]
+    queues = {each["metadata"]["name"]: each for each in (*tree, queue(KAI, "y", 0, "d"))}
+    for name, time in times.items():
+        queues[name]["spec"]["reclaimMinRuntime"] = time
+    queues["x"]["spec"]["resources"]["gpu"]["quota"] = 8
+    jobs = [*of(KAI, "r", "y", 8, 1, on="a"), *of(KAI, "w", "x", 8, 9)]
+    found = read(node("a"), *queues.values(), *jobs).snapshot.queues
+    assert next(item.min_runtime for item in found if item.name == "y") == grace
+
+
+def test_among_queues_below_the_same_one_the_own_time_counts() -> None:
+    queues = [queue(KAI, "t", 8), queue(KAI, "x", 8, "t"), queue(KAI, "y", 0, "t")]
+    queues[2]["spec"]["reclaimMinRuntime"] = "10m"
+    jobs = [*of(KAI, "r", "y", 8, 1, on="a"), *of(KAI, "w", "x", 8, 9)]
+    found = read(node("a"), *queues, *jobs).snapshot.queues
+    assert next(item.min_runtime for item in found if item.name == "y") == "600s"
 
 
 def test_where_both_may_evict_the_shorter_time_counts_which_is_noted() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -66,30 +66,42 @@ class Queues:
         wait it is the shorter, or something would be called impossible that is not.
         """
         own = {job.full_name: job.queue_name for job in jobs if job.waiting}
-        waits, asked = {*own.values()}, set[str]()
+        waits, asked = {*own.values()}, dict[str, set[str]]()
         for item in victims:
-            asked |= {*item.queues, *item.beyond} - {own[item.job]}
+            for name in {*item.queues, *item.beyond} - {own[item.job]}:
+                asked.setdefault(name, set()).add(own[item.job])
         for queue in self.queues:
-            # It depends on who reclaims from which queue above on KAI looks for the time.
-            reclaim = self._grace(queue.name, "reclaimMinRuntime")
-            times = [*reclaim] if queue.name in asked else []
+            line = self._line(queue.name)
+            times = [
+                self._grace(self._apart(line, other), "reclaimMinRuntime")
+                for other in asked.get(queue.name, ())
+            ]
             if queue.name in waits or not times:
-                times.append(self._grace(queue.name, "preemptMinRuntime")[0])
+                times.append(self._grace(line, "preemptMinRuntime"))
             grace = min(times)
             if grace < max(times):
                 text = "queues with several times before their jobs are evicted have the shortest"
                 self._notes.add(text, queue.name)
             yield queue.model_copy(update={"min_runtime": f"{grace}s"}) if grace else queue
 
-    def _grace(self, name: str, key: str) -> tuple[int, int]:
-        """Return seconds that the nearest queue above tells, and the topmost."""
-        found, last, seen = None, None, set[str]()
-        while name in self._specs and name not in seen:
-            seen.add(name)
-            last = queue_runtime(self._specs[name], key)
-            found = last if found is None else found
+    def _grace(self, line: Iterable[str], key: str) -> int:
+        """Return seconds that the first of a queue and those above it tells."""
+        told = (queue_runtime(self._specs[name], key) for name in line)
+        return next((seconds for seconds in told if seconds is not None), 0)
+
+    def _apart(self, line: list[str], other: str) -> list[str]:
+        """Return a line from the topmost queue on that is not above another queue as well."""
+        above = {*self._line(other)}
+        own = sum(name not in above for name in line)
+        return line[max(0, own - 1) :]
+
+    def _line(self, name: str) -> list[str]:
+        """Return a queue of KAI's and those above it."""
+        found = list[str]()
+        while name in self._specs and name not in found:
+            found.append(name)
             name = self._specs[name].text("parentQueue")
-        return found or 0, last or 0
+        return found
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""

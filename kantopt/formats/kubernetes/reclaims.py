@@ -126,6 +126,7 @@ class _Queues:
         self._shares = shares
         self._shared = shared
         """Names of queues that jobs of others bear as well: no plan tells them apart."""
+        self._known: dict[tuple[str, str], tuple[set[bool], dict[str, int]]] = {}
         self._run: dict[str, set[int]] = {}
         self._kinds: dict[str, set[_Kind]] = {}
         self._used: dict[str, Counter[str]] = {}
@@ -149,18 +150,22 @@ class _Queues:
         wants = asks(job, least=True) or asks(one_pod(job))
         left = dict[str, dict[str, str | int]]()
         excess = dict[str, dict[str, str | int]]()
+        pushes = min(self._run.get(job.queue_name, ()), default=_UNLIMITED) < (job.priority or 0)
+        if job.queue_name in self._shared:
+            found.clear()
+            beyond |= {job.queue_name} if pushes else set()
         for other, priorities in self._run.items():
             goes = self._goes(job.queue_name, wants, other)
+            if goes and other in self._shared:
+                goes = None
             if goes:
                 found[other] = ANY
                 owner, theirs = self._apart(job.queue_name, other)
-                left[owner] = self._left(owner, wants)
                 excess[other] = self._excess(theirs)
+                if not pushes:  # who has victims in its own queue may need no others
+                    left[owner] = self._left(owner, wants)
             if goes is None or (goes and max(priorities) >= (job.priority or 0)):
                 beyond.add(other)
-        for name in self._shared & found.keys():
-            beyond.add(name)
-            del found[name]
         return Victims(
             job=job.full_name,
             queues=found,
@@ -192,18 +197,36 @@ class _Queues:
         if not (mine and theirs):
             return False
         share, own = self._shares[theirs], self._shares[mine]
-        used = self._used[theirs]
-        go = {any(share.lets_go(used, dict(pod)) for pod in kind) for kind in self._kinds[other]}
-        if not share.reclaimable or True not in go:
+        if not share.reclaimable:
+            return False
+        go, most = self._weighed(theirs, other)
+        if True not in go:
             return False
         # One number for a queue cannot say which of its jobs go, nor after which no more do.
-        largest = Counter[str]()
-        for pod in (dict(pod) for kind in self._kinds[other] for pod in kind):
-            largest |= Counter(pod)
-        over = {r: used[r] - n for r, n in share.deserved.items() if used[r] > n}
-        enough = all(wants[r] < amount + largest[r] for r, amount in over.items() if wants[r])
+        enough = all(wants[r] <= amount for r, amount in most.items())
         sure = share.deserved and False not in go and enough
         return True if sure and own.holds(self._used.get(mine, {}), wants) else None
+
+    def _weighed(self, theirs: str, other: str) -> tuple[set[bool], dict[str, int]]:
+        """Return whether jobs of a queue go, and how much may be wanted of what it has too much of.
+
+        It is weighed by ``theirs``, which is itself or above it. The last to go may be as large as
+        pods are, but for what is guaranteed.
+        """
+        if (theirs, other) not in self._known:
+            share, used = self._shares[theirs], self._used[theirs]
+            pods = [[dict(pod) for pod in kind] for kind in self._kinds[other]]
+            go = {any(share.lets_go(used, pod) for pod in kind) for kind in pods}
+            largest = Counter[str]()
+            for pod in (pod for kind in pods for pod in kind):
+                largest |= Counter(pod)
+            most = {
+                r: used[r] - n + largest[r] - 1 for r, n in share.deserved.items() if used[r] > n
+            }
+            for r, n in share.guaranteed.items():
+                most[r] = min(most.get(r, used[r] - n), used[r] - n)
+            self._known[theirs, other] = go, most
+        return self._known[theirs, other]
 
     def _apart(self, own: str, other: str) -> tuple[str, str]:
         """Return the queues by which two are weighed: the topmost above them that differ."""

@@ -162,7 +162,8 @@ def _with_label(levels: Levels, label: str, nodes: Sequence[Node]) -> Levels:
     known = levels.topology.levels
     old = [level.node_label for level in known]
     whole = domains([label])
-    for i in range(len(old), -1, -1) if whole else ():
+    finest = old.index(HOSTNAME) if HOSTNAME in old else len(old)
+    for i in range(finest, -1, -1) if whole else ():
         new = [*old[:i], label, *old[i:]]
         finer = range(i + 1, len(new))
         if domains(new[: i + 1]) == whole and all(

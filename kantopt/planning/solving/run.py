@@ -254,6 +254,12 @@ class Run:
         best, floors = self.incumbent.best, self.incumbent.floors
         self.tell(News(elapsed(), best.by, best.values, floors, tuple(self.tiers)))
 
+    @property
+    def ruled_out(self) -> bool:
+        """Whether a required job provably has no place, whomever its queue lets go."""
+        required = (self.asked.jobs[j].name for j in self.asked.required)
+        return self.infeasible and self.unsure.isdisjoint(required)
+
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document.write import Answer
@@ -272,18 +278,16 @@ class Run:
         )
         rows = unless_unsure(rows, self.tiers, self.asked, self.unsure)
         missing = check(self.asked, placement, (Rule.REQUIRED,))
-        required = (self.asked.jobs[j].name for j in self.asked.required)
-        ruled_out = self.infeasible and self.unsure.isdisjoint(required)
         alone = "" if self.asked.model.pending is None else ", other pending jobs left aside"
         self.warnings += [
             f"{v.subject} is required and "
-            + (f"provably has no place{alone}" if ruled_out else "was not placed")
+            + (f"provably has no place{alone}" if self.ruled_out else "was not placed")
             + f" ({v.message})"
             for v in missing
         ]
         proved = all(row.status == "OPTIMAL" for row in rows) and not missing
         status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
-        if ruled_out:
+        if self.ruled_out:
             status = "INFEASIBLE"
         elif not examined:
             status = "UNKNOWN"

@@ -173,7 +173,8 @@ class _Lending:
         """Say of which queues Kueue evicts jobs for one that waits."""
         queue, wants = self._queues[job.queue_name], asks(job, least=True)
         found = {queue.name: ANY} if queue.preemption.own else {}
-        reclaims = [*self._reclaims(queue, self._lacking(queue, wants), notes)]
+        lacking = self._lacking(queue, wants)
+        reclaims = [*self._reclaims(queue, lacking, notes)]
         used = self._used[queue.name]
         left = {r: queue.nominal[r] - used[r] for r in wants if r in queue.nominal}
         fits = all(wants[resource] <= amount for resource, amount in left.items())
@@ -188,7 +189,7 @@ class _Lending:
             notes.add(text, job.full_name)
         bound = reclaims and fits and self._flat and queue.preemption.borrowing != ANY
         nominal_left = {name: from_base(name, n) for name, n in left.items()} if bound else {}
-        excess = {name: self._excess(name, wants) for name in reclaims if name in found}
+        excess = {name: self._excess(name, lacking) for name in reclaims if name in found}
         others = reclaims if queue.preemption.any_priority and most == ANY else ()
         return Victims(
             job=job.full_name,
@@ -199,7 +200,7 @@ class _Lending:
         )
 
     def _excess(self, name: str, wants: Iterable[str]) -> dict[str, str | int]:
-        """Return what a queue has borrowed of what is asked for."""
+        """Return what a queue has borrowed of what is lacking."""
         nominal = self._queues[name].nominal
         over = {r: self._used[name][r] - nominal[r] for r in wants if r in nominal}
         return {r: from_base(r, n) for r, n in over.items() if n > 0}
@@ -255,7 +256,9 @@ class Cohorts:
 
     def line(self, name: str) -> Iterator[str]:
         """Yield a cohort of a tree and those above it."""
-        while name:
+        seen = set[str]()
+        while name and name not in seen:
+            seen.add(name)
             yield name
             name = self.parents.get(name, "")
 
@@ -306,7 +309,7 @@ class _Cohort:
         return frozenset(
             r
             for r, amount in self.wanted.items()
-            if self._vague(r) or self.used[r] + amount > self.nominal[r]
+            if r in self.nominal and (self._vague(r) or self.used[r] + amount > self.nominal[r])
         )
 
     def _vague(self, resource: str) -> bool:

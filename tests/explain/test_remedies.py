@@ -190,3 +190,21 @@ def test_in_a_cohort_without_a_queue_above_each_owns_its_own() -> None:
     jobs = [job("r", pods(gpu=8, on=["x"]), queueName="b"), job("j", pods(gpu=8), queueName="b")]
     remedies = explained(asked(nodes, jobs, queues=queues)).remedies
     assert f"quota=b:{GPU}=12" in {item.edit for item in remedies}
+
+
+@pytest.mark.parametrize(
+    ("lends", "raised"),
+    [({}, 10), ({"lendingLimit": 0}, 8)],
+    ids=["all it owns", "nothing"],
+)
+def test_no_more_quota_is_asked_for_than_is_missing(lends: dict[str, int], raised: int) -> None:
+    """Queue b uses two that nobody owns: who lends its own has to give it these."""
+    row = {"name": GPU, "nominalQuota": 0}
+    queues = [
+        {"name": "a", "cohort": "all", "resources": [row | lends]},
+        {"name": "b", "cohort": "all", "resources": [{"name": GPU, "nominalQuota": 6}]},
+    ]
+    nodes = [node(name, cpu=9, gpu=8) for name in "xy"]
+    jobs = [job("r", pods(gpu=8, on=["x"]), queueName="b"), job("j", pods(gpu=8), queueName="a")]
+    remedies = explained(asked(nodes, jobs, queues=queues)).remedies
+    assert f"quota=a:{GPU}={raised}" in {item.edit for item in remedies}

@@ -36,11 +36,15 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
         own, lent, whole = quota.nominal + quota.held, 0, 0
         if owner.cohort:
             members = cohorts(asked)[owner.cohort, r]
-            lent = shared_use(members, usage) + more - shared_limit(members)
+            after = [[*row] for row in usage]
+            after[queue][r] += more
+            lent = shared_use(members, after) - shared_limit(members)
             whole = sum(each.nominal + each.held for _, each in members)
         documents = w.question.snapshot.queues
         pool = pool_of(documents, documents[queue], name)
         if pool is None:
+            if quota.lending_limit is not None:  # what it lends nobody it has whatever others use
+                lent = min(lent, usage[queue][r] + more + quota.lending_limit - quota.nominal)
             raised = [(owner.name, own, max(missing, lent))]
         else:
             raised = [(owner.name, (limit or 0) + quota.held, missing), (pool.name, whole, lent)]

@@ -46,7 +46,7 @@ class _Victim(NamedTuple):
     pods: int
     """For kube-scheduler."""
     kueue: int
-    """For Kueue."""
+    """For Kueue, or whoever else evicts by queues."""
 
 
 @dataclass(frozen=True, slots=True)

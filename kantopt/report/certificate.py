@@ -71,7 +71,6 @@ def certificate_line(certificate: Certificate) -> str:
 
 def _verdict(certificate: Certificate) -> Paragraph:
     tiers, better = certificate.tiers, certificate.counter_example
-    rows = certificate.plan.not_modelled
     left = left_words(certificate.plan)
     if certificate.verdict == "ILLEGAL":
         count = plural(len(certificate.findings), "finding")
@@ -86,7 +85,7 @@ def _verdict(certificate: Certificate) -> Paragraph:
         text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
         return Paragraph(f"{text}{_above(i)}{_spared(certificate, better)}{left}.", "bad")
     if certificate.verdict == "OPTIMAL":
-        begin = f"CERTIFIED OPTIMAL{proviso(rows)}"
+        begin = f"CERTIFIED OPTIMAL{proviso(certificate.plan)}"
         text = f"{begin}: no legal plan is better in any objective, in this order{left}."
         return Paragraph(text, "good")
     i = next((i for i, tier in enumerate(tiers) if tier.status != "OPTIMAL"), len(tiers))

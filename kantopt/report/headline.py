@@ -110,7 +110,7 @@ def quality(plan: Plan) -> Paragraph:
         text = f"INFEASIBLE: a required job provably has no place; {rest}{left}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":
-        begin = f"OPTIMAL{proviso(plan.not_modelled)}"
+        begin = f"OPTIMAL{proviso(plan)}"
         text = f"{begin}: no plan is better in any objective, in this order{left}."
         return Paragraph(text, "good")
     open_tiers = [tier for tier in plan.objectives if tier.status != "OPTIMAL"]

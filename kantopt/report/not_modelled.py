@@ -10,17 +10,22 @@ from kantopt.schema.features import FEATURES, WORDS
 from kantopt.schema.hints import plural
 
 
-def proviso(rows: Sequence[NotModelled]) -> str:
+def proviso(plan: Plan) -> str:
     """Return what a verdict holds for, to be put behind its first word; mostly nothing."""
-    return " for what is modelled" if rows else ""
+    return " for what is modelled" if plan.not_modelled or _by_queues(plan) else ""
+
+
+def _by_queues(plan: Plan) -> int:
+    """Count the jobs without a place for which queues may evict more than plans do."""
+    return sum(bool(item.beyond) for item in plan.unplaced)
 
 
 def left_words(plan: Plan) -> str:
     """Count what is left out; begins with ``; `` if there is any.
 
     Of pods that ask for what is not modelled those left alone and those planned all the same; of
-    jobs that were not asked about those no less important than one that was; and what may not
-    start yet. Without nodes everything is.
+    jobs for which queues may evict more than plans do; of jobs that were not asked about those no
+    less important than one that was; and what may not start yet. Without nodes everything is.
     """
     rows, aside = plan.not_modelled, plan.left_aside
     alone = [row for row in rows if not row.assumed]
@@ -36,6 +41,8 @@ def left_words(plan: Plan) -> str:
     total = sum(row.pending + row.running for row in planned)
     if total:
         words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
+    if jobs := _by_queues(plan):
+        words += f"; more may be evicted, by queues, for {plural(jobs, 'job')}"
     if aside is not None:
         words += f"; {aside_words(aside)}"
     if (held := plan.held_back) is not None:

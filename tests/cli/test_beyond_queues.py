@@ -45,6 +45,8 @@ def test_a_plan_for_all_that_waits_says_so(cli: Cli) -> None:
     done = cli("plan", "dump.json")
     assert done.code == 0
     assert SAID in done.out
+    assert "OPTIMAL for what is modelled: " in done.out
+    assert "; more may be evicted, by queues, for 1 job." in done.out
 
 
 def test_no_price_of_room_for_it_is_ruled_out(cli: Cli) -> None:

@@ -20,6 +20,7 @@ from kantopt.planning.document.left import held_back, no_less_important
 from kantopt.planning.document.timing import timed
 from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
+from kantopt.planning.queue_victims import beyond
 from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
@@ -97,7 +98,10 @@ def plan_document(
         waves=_documented_waves(answer.waves),
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         budgets=budget_refs(question.snapshot, (*evictions, *moves)),
-        unplaced=answer.unplaced,
+        unplaced=tuple(
+            item.model_copy(update={"beyond": beyond(question.snapshot, item.job)})
+            for item in answer.unplaced
+        ),
         not_modelled=_not_modelled(question, instance.model),
         left_aside=no_less_important(question, instance),
         held_back=held_back(question, instance.model),

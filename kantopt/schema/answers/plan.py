@@ -306,6 +306,9 @@ class Unplaced(Part):
     wanted: PositiveCount = Field(description="pending pods")
     rule: str = Field(description="rule that stands in the way, or a word for why none is named")
     message: str = Field(description="the reason in words, with witnesses")
+    beyond: tuple[str, ...] = Field(
+        default=(), description="queues of which jobs may be evicted for it that no plan evicts"
+    )
 
 
 class Standing(Part):

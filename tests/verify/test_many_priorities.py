@@ -8,6 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.search.engine.known import Known
 from kantopt.verify import metrics
+from kantopt.verify.bounds import shortage
 from kantopt.verify.metrics import bound_of, bounds, measure, values_above
 from tests.verify.world import job, node, pods, question
 
@@ -52,3 +53,21 @@ def test_of_hundreds_of_tiers_above_the_nearest_count(monkeypatch: pytest.Monkey
     assert len(values_above(tiers, values, i)) == metrics.NEAREST
     assert len(values_above(tiers, values, metrics.MOST_ABOVE)) == metrics.MOST_ABOVE
     assert bound_of(tiers[i], instance, above) == Known(instance, tiers).bounds(values)[i]
+
+
+def test_below_many_priorities_no_mixtures_of_resources_are_priced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = of_priorities(2 * shortage._MOST_MIXED)
+    tiers = tiers_of(instance)
+    values = measure(instance, instance.current, tiers)
+    priced, trade = [0] * (len(tiers) + 1), shortage._trade
+
+    def counting(tier: Tier, instance: Instance, held: tuple[Tier, ...], *rest: object) -> object:
+        priced[len(held)] += 1
+        return trade(tier, instance, held, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shortage, "_trade", counting)
+    bounds(instance, tiers, values)
+    assert max(priced[: shortage._MOST_MIXED]) > len(instance.resources)
+    assert max(priced[shortage._MOST_MIXED + 1 :]) <= len(instance.resources)

@@ -22,6 +22,8 @@ MIXTURES = 16
 """Two resources are weighed against each other in so many steps."""
 SCARCE = 3
 """At most so many resources are looked at: those of which the largest share is asked for."""
+_MOST_MIXED = 32
+"""Tiers above one up to which mixtures are tried: each is priced with all above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,8 @@ def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[A
         key=lambda r: (-wanted[r] * 10**6 // (offers[r] or 1), r),
     )
     found = [_multipliers(len(offers), {r: 1}) for r in short]
+    if len(held) > _MOST_MIXED:
+        return tuple(found)
     for a, r in enumerate(scarce[:SCARCE]):
         for q in scarce[a + 1 : SCARCE]:
             for step in range(1, MIXTURES):

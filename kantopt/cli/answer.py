@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kantopt.schema.answers.plan import Plan
 
 
-def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
+def plan_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
     """Exit code of a plan that has been written, by what was asked for; as :func:`write_plan`."""
     if plan.solver.status == "INFEASIBLE":
         return 4

@@ -1,22 +1,26 @@
 """``kantopt capacity``."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.named import files_and_job, in_namespace
-from kantopt.cli.shown import asked_for, size_read
+from kantopt.cli.shown import AnswerOptions, size_read
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.capacity.asked import Short
 
 
+@with_groups
 def capacity(
     files: opt.FilesAndJob,
+    search: lim.SearchOptions,
+    reading: opt.Reading,
+    answer: AnswerOptions,
     job: Annotated[
         str | None,
         typer.Option(
@@ -66,26 +70,13 @@ def capacity(
         ),
     ] = None,
     model: opt.ModelName = None,
-    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
-    memory_limit: lim.MemoryLimit = None,
     engine: lim.Engine = "auto",
-    seed: lim.Seed = 0,
-    deterministic: lim.Deterministic = False,
-    workers: lim.Workers = None,
     namespace: opt.Namespace = None,
-    gated: opt.Gated = False,
-    topology: opt.Levels = None,
-    disturb: opt.Disturb = None,
-    assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None,
         opt.output_as("wide: every domain with free slots; name: a line per answer."),
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the answer")] = None,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Count how many more of a job fit: now, after moves.
 
@@ -96,8 +87,7 @@ def capacity(
     cluster without evictions, 64 usage, 65 bad data, 66 missing input, 73 cannot create, 74 write
     failed, 129, 130 and 143 interrupted (what is known is written).
     """
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
 
     short = _in_short(gpus, cpu, memory, request or (), pods, required, queue)
     named = None
@@ -106,29 +96,22 @@ def capacity(
         named = None if named is None else in_namespace(named, namespace)
     elif job is not None:
         raise UsageError("--job: found a job in short as well, expected one of them")
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
-    deadline = lim.deadline_of(
-        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
-    )
-    stop = deadline.stop
-    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-    with stop_on_signals(deadline), progress:
+    shown = answer.shown(output, output_file, files)
+    deadline = search.deadline(answer, deterministic=search.deterministic)
+    with stop_on_signals(deadline), answer.progress(search.time_limit) as progress:
         from kantopt.planning.capacity.asked import job_in_short, job_of
         from kantopt.planning.capacity.run import capacity as count
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
-        from kantopt.planning.solving.options import Options
         from kantopt.planning.wanted import check_namespace
 
         progress.reach("reading")
-        how = opt.import_as(gated, None, topology, disturb=disturb, assume=assume, model=model)
-        question = read_question(files, how)
+        question = read_question(files, reading.under(model))
         check_namespace(question, namespace)
         chosen = chosen_model(question, model)
         wanted = job_of(question, named, chosen) if short is None else job_in_short(question, short)
         moves = chosen.limits.moves if max_moves is None else max_moves
-        settings = Options(engine=engine, seed=seed)
-        settings = settings if workers is None else replace(settings, workers=workers)
+        settings = search.settings(engine=engine)
         progress.reach("planning")
         found = count(question, chosen, wanted, moves, settings, deadline, progress.tell)
     shown.of(question).answer(
@@ -138,9 +121,7 @@ def capacity(
         lambda: picture_of(question, chosen),
         size=size_read(question),
     )
-    if stop.signal is not None:
-        return 128 + stop.signal
-    return 4 if found.rooms[-1].bound == 0 else 0
+    return exit_code(deadline.stop, 4 if found.rooms[-1].bound == 0 else 0)
 
 
 def _in_short(

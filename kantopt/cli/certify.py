@@ -1,7 +1,5 @@
 """``kantopt certify``."""
 
-import contextlib
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -9,16 +7,21 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import check_distinct, check_output_file, dumped, emit, format_of
-from kantopt.cli.shown import asked_for, size_read
+from kantopt.cli.shown import AnswerOptions, size_read
 from kantopt.errors import BadDataError, Problem, UsageError
 
 _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
 
+@with_groups
 def certify(
     context: typer.Context,
     files: opt.Files,
+    search: lim.SearchOptions,
+    reading: opt.Reading,
+    answer: AnswerOptions,
     plan: Annotated[
         str | None,
         typer.Option("--plan", metavar="FILE", help="The plan to judge; it may be among FILE too."),
@@ -40,17 +43,8 @@ def certify(
         ),
     ] = False,
     model: opt.ModelName = None,
-    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
-    memory_limit: lim.MemoryLimit = None,
-    seed: lim.Seed = 0,
-    deterministic: lim.Deterministic = False,
-    workers: lim.Workers = None,
     require: lim.Require = None,
-    gated: opt.Gated = False,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
-    disturb: opt.Disturb = None,
-    assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None,
         opt.output_as("wide: all objectives, the better plan; name: the verdict, its tier."),
@@ -70,10 +64,6 @@ def certify(
             "--log", metavar="FILE", help="Keep CP-SAT's log there; the certificate has its digest."
         ),
     ] = None,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Judge how good a plan is: illegal, beaten or optimal.
 
@@ -85,35 +75,27 @@ def certify(
     66 missing input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (the
     certificate is written).
     """
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
 
     inputs = (*files, plan, *(after or ()))
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=inputs)
+    shown = answer.shown(output, output_file, inputs)
     check_output_file(counter_example, inputs)
     check_output_file(log, inputs)
     check_distinct((shown.path, counter_example, log))
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
-    deadline = lim.deadline_of(
-        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
-    )
+    deadline = search.deadline(answer, deterministic=search.deterministic)
     with stop_on_signals(deadline):
-        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-        with progress, contextlib.ExitStack() as ending:
+        with answer.progress(search.time_limit) as progress, solver_of(context) as solver:
             progress.reach("reading")
-            solver = ending.enter_context(solver_of(context))
             from kantopt.planning.certificates.between import became_of
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.pictures import picture_of
             from kantopt.planning.question import judging_model, question_of
-            from kantopt.planning.solving.options import Options
             from kantopt.planning.wanted import model_pending, required_jobs
             from kantopt.schema.files import load_raw
 
-            how = opt.import_as(
-                gated, pending, topology, disturb=disturb, assume=assume, model=model
-            )
+            how = reading.under(model, pending)
             raws = load_raw([*files, *([plan] if plan is not None else [])])
             question = question_of(raws, how)
             if plan is not None and question.plan is None:
@@ -126,9 +108,7 @@ def certify(
             if log is not None:
                 emit("", log)  # what an earlier run left there is not part of this one
             required = required_jobs(question, require or (), chosen)
-            settings = Options(seed=seed, require=required, log=log)
-            if workers is not None:
-                settings = replace(settings, workers=workers)
+            settings = search.settings(require=required, log=log)
             result = judge(
                 question,
                 chosen,
@@ -151,6 +131,4 @@ def certify(
             lambda: picture_of(question, chosen, better.plan if better is not None else None),
             size=size_read(question),
         )
-    if deadline.stop.signal is not None:
-        return 128 + deadline.stop.signal
-    return _CODES[result.certificate.verdict]
+    return exit_code(deadline.stop, _CODES[certificate.verdict])

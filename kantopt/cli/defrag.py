@@ -1,7 +1,7 @@
 """``kantopt defrag``."""
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,11 +10,12 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import exit_code, write_plan
-from kantopt.cli.habits import NO_HABITS, Habits, with_habits
+from kantopt.cli.answer import plan_code, write_plan
+from kantopt.cli.groups import with_groups
+from kantopt.cli.habits import Habits
 from kantopt.cli.output import complain
-from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.shown import asked_for
+from kantopt.cli.pace import Pace
+from kantopt.cli.shown import AnswerOptions
 from kantopt.errors import UsageError
 
 _LIMITS = {
@@ -27,11 +28,15 @@ _LIMITS = {
 """Field and least value of each limit that is given by its name."""
 
 
-@with_habits
-@with_pace
+@with_groups
 def defrag(
     context: typer.Context,
     files: opt.Files,
+    search: lim.SearchOptions,
+    reading: opt.Reading,
+    answer: AnswerOptions,
+    habits: Habits,
+    pace: Pace,
     goal: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,9 +50,7 @@ def defrag(
             show_default="the objectives of the model",
         ),
     ] = None,
-    max_moves: Annotated[
-        int | None, typer.Option(metavar="K", min=0, help="Move at most K pods.")
-    ] = None,
+    max_moves: opt.MaxMoves = None,
     max_evictions: Annotated[
         int | None,
         typer.Option(metavar="K", min=0, help="Evict at most K pods.", show_default="0"),
@@ -77,26 +80,11 @@ def defrag(
         bool, typer.Option("--require-goal", help="Exit 4 if a goal is provably out of reach.")
     ] = False,
     model: opt.ModelName = None,
-    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
-    memory_limit: lim.MemoryLimit = None,
     engine: lim.Engine = "auto",
-    seed: lim.Seed = 0,
-    deterministic: lim.Deterministic = False,
-    workers: lim.Workers = None,
     without: lim.Without = None,
-    gated: opt.Gated = False,
-    topology: opt.Levels = None,
-    disturb: opt.Disturb = None,
-    assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    habits: Habits = NO_HABITS,
-    pace: Pace = NO_PACE,
 ) -> int:
     """Plan moves that tidy up: the fewest for a goal, or the best K.
 
@@ -108,27 +96,21 @@ def defrag(
     write failed, 75 lock held, 129, 130 and 143 interrupted (the best plan is written).
     """
     from kantopt.cli.endings import unless_hung_up
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
 
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
+    shown = answer.shown(output, output_file, files)
     limits = _limits(max_moves, max_evictions, limit or ())
     marks = _selectors(exempt or ())
     benefit = _benefit(min_benefit)
-    deadline = lim.deadline_of(
-        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
-    )
+    deadline = search.deadline(answer, deterministic=search.deterministic)
     stop = deadline.stop
-    held = habits.run(files, shown.path, quiet=quiet, log_form=log_format)
-    with held as run, stop_on_signals(deadline):
-        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-        with progress, contextlib.ExitStack() as ending:
+    with habits.run(files, shown) as run, stop_on_signals(deadline):
+        with answer.progress(search.time_limit) as progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
             solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
             from kantopt.planning.document.goals import impossible
             from kantopt.planning.question import exempt_keys, read_question
-            from kantopt.planning.solving.options import Options
             from kantopt.schema.extends import load_model
             from kantopt.schema.model import Limits
             from kantopt.search.schedule import known_techniques
@@ -136,31 +118,19 @@ def defrag(
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
             keys |= frozenset() if chosen is None else exempt_keys(chosen)
-            how = opt.import_as(
-                gated,
-                None,
-                topology,
-                disturb=disturb,
-                assume=assume,
-                model=model,
-                labels=keys,
-            )
-            question = read_question(files, how)
+            question = read_question(files, reading.under(model, labels=keys))
             run.check_age(question)
             progress.reach("planning")
-            left_out = known_techniques(without or ())
-            settings = Options(engine=engine, seed=seed, without=left_out)
-            settings = settings if workers is None else replace(settings, workers=workers)
+            settings = search.settings(engine=engine, without=known_techniques(without or ()))
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
-            options = asdict(settings)
-            options |= {"time_limit": time_limit, "deterministic": deterministic}
-            plan, result = run.unchanged(question, wanted.model, options), None
-            if plan is not None:
-                stop.begin()
-            else:
-                result = defragment(
+            plan, result = run.answered(
+                question,
+                wanted.model,
+                search.deciding(settings),
+                stop,
+                lambda: defragment(
                     question,
                     wanted,
                     settings,
@@ -169,18 +139,19 @@ def defrag(
                     solver,
                     run.last,
                     again=run.again,
-                )
-                plan = run.stamped(result.plan, whole=not stop.wished())
+                ),
+            )
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()
-        complain("warning", [] if quiet else pace.vain(plan), log_format)
+        if not answer.quiet:
+            complain("warning", pace.vain(plan), answer.log_format)
         with unless_hung_up(stop):
             write_plan(plan, result, question, run, shown, interrupted=stop.signal is not None)
-        code = exit_code(plan, result, detailed=detailed_exitcode)
+        code = plan_code(plan, result, detailed=detailed_exitcode)
         if require_goal and impossible(plan):
             code = 4
-        code = code if stop.signal is None else 128 + stop.signal
+        code = exit_code(stop, code)
         run.finish(plan, question, code)
     return code
 

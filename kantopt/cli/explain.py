@@ -7,12 +7,19 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.named import files_and_job, in_namespace
-from kantopt.cli.shown import asked_for, size_read
+from kantopt.cli.shown import AnswerOptions, size_read
+
+_LIMITS = lim.Limits("5s")  # type: ignore[arg-type]
 
 
+@with_groups
 def explain(
     files: opt.FilesAndJob,
+    reading: opt.Reading,
+    answer: AnswerOptions,
+    limits: lim.Limits = _LIMITS,
     job: Annotated[
         str | None,
         typer.Option(
@@ -39,22 +46,12 @@ def explain(
         ),
     ] = None,
     model: opt.ModelName = None,
-    time_limit: lim.TimeLimit = "5s",  # type: ignore[assignment]
-    memory_limit: lim.MemoryLimit = None,
     namespace: opt.Namespace = None,
-    gated: opt.Gated = False,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
-    disturb: opt.Disturb = None,
-    assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None, opt.output_as("wide: every node by name; name: the verdict in one word.")
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the explanation")] = None,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Explain why a job is pending, or where it is, and what helps.
 
@@ -64,26 +61,20 @@ def explain(
     input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (what is known is
     written).
     """
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
 
     files, name = files_and_job(files, job, "explain")
     name = None if name is None else in_namespace(name, namespace)
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
-    deadline = lim.deadline_of(
-        time_limit, memory_limit, deterministic=False, quiet=quiet, log_form=log_format
-    )
-    stop = deadline.stop
-    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-    with stop_on_signals(deadline), progress:
+    shown = answer.shown(output, output_file, files)
+    deadline = limits.deadline(answer)
+    with stop_on_signals(deadline), answer.progress(limits.time_limit) as progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.explain.run import find_job
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
         from kantopt.planning.wanted import check_namespace, model_pending
 
-        how = opt.import_as(gated, pending, topology, disturb=disturb, assume=assume, model=model)
-        question = read_question(files, how)
+        question = read_question(files, reading.under(model, pending))
         check_namespace(question, namespace)
         name = name or find_job(question, None)
         progress.reach("explaining")
@@ -98,4 +89,4 @@ def explain(
         seek=told.job,
         size=size_read(question),
     )
-    return 0 if stop.signal is None else 128 + stop.signal
+    return exit_code(deadline.stop, 0)

@@ -1,14 +1,13 @@
 """What runs need that nobody watches: one at a time, on fresh data, leaving figures behind."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_duration
 from kantopt.cli.output import (
     LogForm,
@@ -20,27 +19,31 @@ from kantopt.cli.output import (
     format_of,
     tell_news,
 )
-from kantopt.clock import utc_now
+from kantopt.cli.shown import Shown
+from kantopt.clock import Stop, utc_now
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from kantopt.planning.plan import Result
     from kantopt.planning.question import Question
     from kantopt.report.blocks import Block
     from kantopt.schema.answers.plan import Plan
     from kantopt.schema.model import Model
 
-_Path = str | None
 
-OPTIONS: Mapping[str, Any] = {
-    "lock_file": Annotated[
-        _Path,
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What was asked for by the options of scheduled runs."""
+
+    lock_file: Annotated[
+        str | None,
         typer.Option(
             "--lock-file",
             metavar="FILE",
             help="Hold this lock, as flock(1) does; exit 75 if another run holds it.",
         ),
-    ],
-    "max_snapshot_age": Annotated[
+    ] = None
+    max_snapshot_age: Annotated[
         float | None,
         typer.Option(
             "--max-snapshot-age",
@@ -48,9 +51,10 @@ OPTIONS: Mapping[str, Any] = {
             parser=parse_duration,
             help="Refuse a snapshot taken longer ago (exit 65): 15m.",
         ),
-    ],
-    "last_plan": Annotated[
-        _Path,
+    ] = None
+    """Seconds."""
+    last_plan: Annotated[
+        str | None,
         typer.Option(
             "--last-plan",
             metavar="FILE",
@@ -58,28 +62,15 @@ OPTIONS: Mapping[str, Any] = {
             "same question, if its plan is proved, is not solved again, and a search begins with "
             "what still stands.",
         ),
-    ],
-    "metrics_file": Annotated[
-        _Path,
+    ] = None
+    metrics_file: Annotated[
+        str | None,
         typer.Option(
             "--metrics-file",
             metavar="FILE",
             help="Gauges of the run and its plan as Prometheus text, written whole or not at all.",
         ),
-    ],
-}
-"""Options that :func:`with_habits` gives a command, by the field of :class:`Habits` they set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """What was asked for by those options."""
-
-    lock_file: str | None = None
-    max_snapshot_age: float | None = None
-    """Seconds."""
-    last_plan: str | None = None
-    metrics_file: str | None = None
+    ] = None
 
     def refuse_plan_files(self, option: str) -> None:
         """Refuse the files that hold a plan, or figures of one, where ``option`` makes none.
@@ -95,24 +86,15 @@ class Habits:
                 raise UsageError(f"{option}: found {name} beside it, expected {expected}")
 
     @contextlib.contextmanager
-    def run(
-        self,
-        inputs: Sequence[str] = (),
-        output: str | None = None,
-        *,
-        quiet: bool = False,
-        log_form: LogForm = "text",
-    ) -> Iterator["Run"]:
+    def run(self, inputs: Sequence[str], shown: Shown) -> Iterator["Run"]:
         """Hold the lock while a run goes on; if the run fails, the metrics file says so.
 
         Parameters
         ----------
         inputs
             Files that the run reads; neither lock nor metrics may take their place.
-        output
+        shown
             Where the answer goes; nor that of it, or of each other.
-        quiet, log_form
-            What goes to stderr.
 
         Raises
         ------
@@ -126,7 +108,7 @@ class Habits:
         for path in (self.last_plan, self.metrics_file, self.lock_file):
             if path == "-":
                 raise UsageError("-: a file is needed here, for the next run to find")
-        for answer in (output, self.last_plan):  # both hold the plan, and may be one
+        for answer in (shown.path, self.last_plan):  # both hold the plan, and may be one
             check_distinct((answer, self.metrics_file, self.lock_file))
         check_output_file(self.last_plan)
         check_output_file(self.metrics_file, inputs)
@@ -138,16 +120,12 @@ class Habits:
                 from kantopt.cli.lock import lock_held
 
                 ending.enter_context(lock_held(self.lock_file, now))
-            run = Run(self, now, quiet, log_form)
+            run = Run(self, now, shown.quiet, shown.log_form)
             try:
                 yield run
             except BaseException as error:
                 run.failed(error)
                 raise
-
-
-NO_HABITS = Habits()
-"""None of the options given."""
 
 
 @dataclass(slots=True)
@@ -180,10 +158,15 @@ class Run:
 
             check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
 
-    def unchanged(
-        self, question: "Question", model: "Model", options: Mapping[str, object]
-    ) -> "Plan | None":
-        """Look for the answer in the plan of the run before.
+    def answered(
+        self,
+        question: "Question",
+        model: "Model",
+        options: Mapping[str, object],
+        stop: Stop,
+        make: Callable[[], "Result"],
+    ) -> "tuple[Plan, Result | None]":
+        """Return the plan of the run before if it still answers, else make one, as it is kept.
 
         Parameters
         ----------
@@ -191,17 +174,27 @@ class Run:
             What is asked.
         options
             All else that has a say in the plan, by name.
-
-        Returns
-        -------
-        Plan or None
-            The last plan, for this snapshot, if it answers the same question; ``None``: plan.
+        stop
+            Tells of what has ended the run early.
+        make
+            Plans.
 
         Raises
         ------
         BadDataError
             If the file of the last plan holds something else.
         """
+        plan = self._unchanged(question, model, options)
+        if plan is not None:
+            stop.begin()
+            return plan, None
+        result = make()
+        return self._stamped(result.plan, whole=not stop.wished()), result
+
+    def _unchanged(
+        self, question: "Question", model: "Model", options: Mapping[str, object]
+    ) -> "Plan | None":
+        """Look for the answer in the plan of the run before; ``None``: plan."""
         if self.habits.last_plan is None:
             return None
         from kantopt.planning.repeated import question_digest, read_last_plan, refreshed, still_best
@@ -219,7 +212,7 @@ class Run:
         self.reused = True
         return refreshed(found.plan, question)
 
-    def stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
+    def _stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
         """Return the plan as it is kept; ``whole``: the run was not ended before its time."""
         answers = whole and self.question_digest and plan.solver.status != "UNKNOWN"
         if not answers and self.last is None:
@@ -291,7 +284,3 @@ class Run:
             from kantopt.cli.gauges import write_failure
 
             write_failure(self.habits.metrics_file, self.now, error)
-
-
-with_habits = with_group("habits", OPTIONS, Habits)
-"""Give a command the options of scheduled runs; it takes them as its parameter ``habits``."""

@@ -21,19 +21,19 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "workers",
         "without",
     ),
-    "Reading a cluster": ("gated", "topology", "disturb", "assume", "pending", "namespace"),
+    "Reading a cluster": ("namespace", "gated", "pending", "topology", "disturb", "assume"),
     "Carrying it out": ("max_moves_per_wave", "bandwidth", "now"),
     "On a schedule": (
-        "lock_file",
-        "last_plan",
-        "metrics_file",
-        "max_snapshot_age",
         "detailed_exitcode",
         "log_format",
+        "lock_file",
+        "max_snapshot_age",
+        "last_plan",
+        "metrics_file",
     ),
     "Answer": ("output", "output_file", "color", "quiet", "verbose", "help"),
 }
-"""Options that several commands have, by what they are about; all others come first."""
+"""Options that several commands have, by what they are about and in order; others come first."""
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "init": ("kantopt init first && kantopt plan first/cluster.yaml first/jobs.yaml",),
@@ -98,7 +98,8 @@ class GroupedCommand(TyperCommand):
         group_of = {name: title for title, names in GROUPS.items() for name in names}
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         sections |= {title: [] for title in GROUPS}
-        for param in self.get_params(ctx):
+        order = {name: i for i, name in enumerate(group_of)}
+        for param in sorted(self.get_params(ctx), key=lambda each: order.get(each.name or "", -1)):
             record = param.get_help_record(ctx)
             if record is not None:
                 name, text = record

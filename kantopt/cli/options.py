@@ -1,6 +1,7 @@
 """Options that several commands share, and how their values are read."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -127,16 +128,6 @@ Namespace = Annotated[
         "--namespace", "-n", metavar="NAME", help="Namespace of jobs that are named without one."
     ),
 ]
-Disturb = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--disturb",
-        metavar="NAME",
-        help="Pods of Kubernetes that stay by default may be moved and evicted all the same: "
-        "annotated, group, kube-system, local-storage, lower-ordinal, no-controller, "
-        "system-critical. Repeatable.",
-    ),
-]
 Assume = Annotated[
     list[str] | None,
     typer.Option(
@@ -232,3 +223,39 @@ def import_as(
         tuple(assume or ()),
         speak_of,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a cluster is read that is to be planned for."""
+
+    gated: Gated = False
+    topology: Levels = None
+    disturb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--disturb",
+            metavar="NAME",
+            help="Pods of Kubernetes that stay by default may be moved and evicted all the same: "
+            "annotated, group, kube-system, local-storage, lower-ordinal, no-controller, "
+            "system-critical. Repeatable.",
+        ),
+    ] = None
+    assume: Assume = None
+
+    def under(
+        self,
+        model: str | None,
+        pending: Sequence[str] | None = None,
+        labels: Collection[str] = (),
+    ) -> "Import":
+        """Return that as :func:`import_as` does."""
+        return import_as(
+            self.gated,
+            pending,
+            self.topology,
+            disturb=self.disturb,
+            assume=self.assume,
+            model=model,
+            labels=labels,
+        )

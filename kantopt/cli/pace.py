@@ -1,12 +1,10 @@
 """How fast a plan may be carried out, and from when on: options of commands that make plans."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_size
 
 if TYPE_CHECKING:
@@ -33,8 +31,11 @@ def _moment(text: str) -> str:
         raise typer.BadParameter(f"found {text!r}, expected {expected}") from None
 
 
-OPTIONS: Mapping[str, Any] = {
-    "max_moves_per_wave": Annotated[
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What was asked for by these options."""
+
+    max_moves_per_wave: Annotated[
         int | None,
         typer.Option(
             "--max-moves-per-wave",
@@ -43,8 +44,8 @@ OPTIONS: Mapping[str, Any] = {
             max=10_000_000,
             help="No more than K pods on the move at any one time.",
         ),
-    ],
-    "bandwidth": Annotated[
+    ] = None
+    bandwidth: Annotated[
         int | None,
         typer.Option(
             "--bandwidth",
@@ -53,8 +54,9 @@ OPTIONS: Mapping[str, Any] = {
             help="Memory per second that a node can send, and receive, while pods move live: 10Gi. "
             "Then the plan says how long its waves take.",
         ),
-    ],
-    "now": Annotated[
+    ] = None
+    """Bytes a second."""
+    now: Annotated[
         str | None,
         typer.Option(
             "--now",
@@ -63,19 +65,7 @@ OPTIONS: Mapping[str, Any] = {
             help="Moment from which the plan may start, for the times of its waves.",
             show_default="when the snapshot was taken",
         ),
-    ],
-}
-"""Options that :func:`with_pace` gives a command, by the field of :class:`Pace` they set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """What was asked for by those options."""
-
-    max_moves_per_wave: int | None = None
-    bandwidth: int | None = None
-    """Bytes a second."""
-    now: str | None = None
+    ] = None
 
     def applied(self, model: "Model") -> "Model":
         """Return a model with what was given on the command line in place of its own."""
@@ -101,9 +91,3 @@ class Pace:
         if plan.model.schedule.windows and untimed:
             return ["windows have no effect without capturedAt in the snapshot; give --now"]
         return []
-
-
-NO_PACE = Pace()
-"""None of the options given."""
-with_pace = with_group("pace", OPTIONS, Pace)
-"""Give a command these options; it takes them as its parameter ``pace``."""

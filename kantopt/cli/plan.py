@@ -1,7 +1,7 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,12 +10,13 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import exit_code, write_plan
-from kantopt.cli.habits import NO_HABITS, Habits, with_habits
+from kantopt.cli.answer import plan_code, write_plan
+from kantopt.cli.groups import with_groups
+from kantopt.cli.habits import Habits
 from kantopt.cli.named import in_namespace
 from kantopt.cli.output import complain
-from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.shown import asked_for
+from kantopt.cli.pace import Pace
+from kantopt.cli.shown import AnswerOptions
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
     from kantopt.schema.model import Model
 
 
-@with_habits
-@with_pace
+@with_groups
 def plan(
     context: typer.Context,
     files: opt.Files,
+    search: lim.SearchOptions,
+    reading: opt.Reading,
+    answer: AnswerOptions,
+    habits: Habits,
+    pace: Pace,
     model: opt.ModelName = None,
-    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
-    memory_limit: lim.MemoryLimit = None,
     engine: lim.Engine = "auto",
     strategy: Annotated[
         list[opt.Strategy] | None,
@@ -43,9 +46,6 @@ def plan(
             "Default: the best of several.",
         ),
     ] = None,
-    seed: lim.Seed = 0,
-    deterministic: lim.Deterministic = False,
-    workers: lim.Workers = None,
     without: lim.Without = None,
     max_moves: opt.MaxMoves = None,
     max_evictions: opt.MaxEvictions = None,
@@ -70,20 +70,10 @@ def plan(
         ),
     ] = None,
     namespace: opt.Namespace = None,
-    gated: opt.Gated = False,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
-    disturb: opt.Disturb = None,
-    assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
-    habits: Habits = NO_HABITS,
-    pace: Pace = NO_PACE,
 ) -> int:
     """Plan placements, evictions and moves, and verify the plan.
 
@@ -95,8 +85,7 @@ def plan(
     (the best plan is written).
     """
     from kantopt.cli.endings import unless_hung_up
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
 
     if clear is not None and wanted is None:
         raise UsageError("--clear: found no job, expected --for JOB beside it")
@@ -107,15 +96,11 @@ def plan(
         habits.refuse_plan_files("--clear")
     wanted = None if wanted is None else in_namespace(wanted, namespace)
     require = [in_namespace(name, namespace) for name in require or ()]
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
-    deadline = lim.deadline_of(
-        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
-    )
+    shown = answer.shown(output, output_file, files)
+    deadline = search.deadline(answer, deterministic=search.deterministic)
     stop = deadline.stop
-    held = habits.run(files, shown.path, quiet=quiet, log_form=log_format)
-    with held as run, stop_on_signals(deadline):
-        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-        with progress, contextlib.ExitStack() as ending:
+    with habits.run(files, shown) as run, stop_on_signals(deadline):
+        with answer.progress(search.time_limit) as progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
             from kantopt.schema.garbage import for_good, kept
 
@@ -125,7 +110,6 @@ def plan(
                 solver = None if engine == "fast" else ending.enter_context(solver_of(context))
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import chosen_model, read_question
-                from kantopt.planning.solving.options import Options
                 from kantopt.planning.wanted import (
                     check_namespace,
                     model_for,
@@ -136,21 +120,15 @@ def plan(
                 from kantopt.search.schedule import known_techniques
                 from kantopt.search.strategy import Strategy
 
-                how = opt.import_as(
-                    gated, pending, topology, disturb=disturb, assume=assume, model=model
-                )
-                question = read_question(files, how)
+                question = read_question(files, reading.under(model, pending))
             check_namespace(question, namespace)
             run.check_age(question)
             progress.reach("planning")
-            settings = Options(
+            settings = search.settings(
                 engine=engine,
                 strategies=tuple(Strategy(name) for name in strategy or ()),
-                seed=seed,
                 without=known_techniques(without or ()),
             )
-            if workers is not None:
-                settings = replace(settings, workers=workers)
             together = None
             if wanted is not None:
                 wanted = wanted_job(question, wanted)
@@ -173,14 +151,13 @@ def plan(
                 progress.end(f"{len(prices.prices)} domains")
                 shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
-                return code if stop.signal is None else 128 + stop.signal
-            options = asdict(settings)
-            options |= {"time_limit": time_limit, "deterministic": deterministic}
-            answer, result = run.unchanged(question, chosen, options), None
-            if answer is not None:
-                stop.begin()
-            else:
-                result = make_plan(
+                return exit_code(stop, code)
+            found, result = run.answered(
+                question,
+                chosen,
+                search.deciding(settings),
+                stop,
+                lambda: make_plan(
                     question,
                     chosen,
                     settings,
@@ -190,17 +167,18 @@ def plan(
                     run.last,
                     together,
                     again=run.again,
-                )
-                answer = run.stamped(result.plan, whole=not stop.wished())
-            answer = pace.timed(answer)
-            progress.end(answer.solver.status)
+                ),
+            )
+            found = pace.timed(found)
+            progress.end(found.solver.status)
         run.phases = progress.phases()
-        complain("warning", [] if quiet else pace.vain(answer), log_format)
+        if not answer.quiet:
+            complain("warning", pace.vain(found), answer.log_format)
         with unless_hung_up(stop):
-            write_plan(answer, result, question, run, shown, interrupted=stop.signal is not None)
-        code = exit_code(answer, result, detailed=detailed_exitcode)
-        run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
-    return code if stop.signal is None else 128 + stop.signal
+            write_plan(found, result, question, run, shown, interrupted=stop.signal is not None)
+        code = exit_code(stop, plan_code(found, result, detailed=detailed_exitcode))
+        run.finish(found, question, code)
+    return code
 
 
 def _limited(model: "Model", given: dict[str, int | None]) -> "Model":

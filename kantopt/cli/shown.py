@@ -1,17 +1,16 @@
 """How an answer is to be shown, and where."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kantopt.cli.options import Colour, Form
+from kantopt.cli.options import Colour, ColourOption, Form, LogFormat, Quiet, Verbose
 from kantopt.cli.output import STDOUT, LogForm, check_output_file, complain, dumped, emit, format_of
 from kantopt.report.words import OURS, Words
 
 if TYPE_CHECKING:
+    from kantopt.cli.progress import Progress
     from kantopt.planning.question import Question
     from kantopt.report.blocks import Block
     from kantopt.report.size import Size
@@ -31,10 +30,10 @@ class Shown:
     log_form: LogForm = "text"
     words: Words = OURS
     """What tables and pages are put into."""
-    read_as: ReadAs | None = None
+    read_as: "ReadAs | None" = None
     """How the cluster was read, if it was none of our documents: answers say so."""
 
-    def of(self, question: Question) -> Shown:
+    def of(self, question: "Question") -> "Shown":
         """Return the same for an answer about a question that has been read."""
         from kantopt.cli.spoken import words_of
 
@@ -42,18 +41,18 @@ class Shown:
         foreign = read_as is not None and read_as.source != "kantopt"
         return replace(self, words=words_of(question), read_as=read_as if foreign else None)
 
-    def on_screen(self, blocks: Sequence[Block], *, to_file: bool) -> str:
+    def on_screen(self, blocks: "Sequence[Block]", *, to_file: bool) -> str:
         """Render blocks for stdout, or plainly for a file, in the words of their cluster."""
         return on_screen(self.words.of_blocks(blocks), self.color, to_file=to_file)
 
     def laid_out(
         self,
         what: str,
-        blocks: Sequence[Block],
+        blocks: "Sequence[Block]",
         form: Form,
         *,
         to_file: bool,
-        picture: Callable[[], Picture] | None = None,
+        picture: "Callable[[], Picture] | None" = None,
     ) -> str:
         """Render blocks of an answer as a page, with the map if there is one, or as a table."""
         if form != "html":
@@ -67,7 +66,7 @@ class Shown:
         """Whether standard output gets the table, which says all that there is to say."""
         return self.form is None or (self.form in ("table", "wide") and self.path is None)
 
-    def write(self, document: Part, laid_out: Callable[[Form, bool], str]) -> None:
+    def write(self, document: "Part", laid_out: Callable[[Form, bool], str]) -> None:
         """Write an answer; with a file and no form, the document there and the table beside it.
 
         Parameters
@@ -97,10 +96,10 @@ class Shown:
 
     def answer(
         self,
-        document: Part,
+        document: "Part",
         warnings: Sequence[str] = (),
         notes: Sequence[str] = (),
-        picture: Callable[[], Picture] | None = None,
+        picture: "Callable[[], Picture] | None" = None,
         seek: str = "",
         **about: Any,
     ) -> None:
@@ -183,7 +182,34 @@ def asked_for(
     return Shown(form, path, color, quiet, log_form)
 
 
-def on_screen(blocks: Sequence[Block], color: Colour, *, to_file: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """Options of how an answer looks, and of what is said beside it."""
+
+    log_format: LogFormat = "text"
+    color: ColourOption = "auto"
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+    def shown(self, form: Form | None, path: str | None, inputs: Iterable[str | None]) -> Shown:
+        """Take them together with ``-o`` and ``-O``, as :func:`asked_for`."""
+        return asked_for(
+            form, path, self.color, quiet=self.quiet, log_form=self.log_format, inputs=inputs
+        )
+
+    def progress(self, limit_seconds: float | None = None) -> "Progress":
+        """Return what shows the work of a command."""
+        from kantopt.cli.progress import Progress
+
+        return Progress(
+            verbose=self.verbose,
+            quiet=self.quiet,
+            limit_seconds=limit_seconds,
+            form=self.log_format,
+        )
+
+
+def on_screen(blocks: "Sequence[Block]", color: Colour, *, to_file: bool = False) -> str:
     """Render blocks for stdout, laid out on a terminal, or plainly for a file."""
     from kantopt.report.blocks import Screen, render, screen_of
 
@@ -192,7 +218,7 @@ def on_screen(blocks: Sequence[Block], color: Colour, *, to_file: bool = False) 
     return render(blocks, screen_of(sys.stdout, color))
 
 
-def domains_read(question: Question) -> tuple[dict[str, str], str]:
+def domains_read(question: "Question") -> tuple[dict[str, str], str]:
     """Tell the domain of each node at the coarsest level that has several, and the level."""
     for level in question.snapshot.topology.levels:
         domains = {
@@ -205,7 +231,7 @@ def domains_read(question: Question) -> tuple[dict[str, str], str]:
     return {}, ""
 
 
-def size_read(question: Question) -> Size:
+def size_read(question: "Question") -> "Size":
     """Count what was read."""
     from kantopt.report.size import size_of
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, Stop
 from kantopt.errors import InterruptedEarlyError, MissingInputError
 from kantopt.schema.inputs import patience
 
@@ -63,6 +63,11 @@ def stop_on_signals(deadline: Deadline) -> Iterator[None]:
 
     with _handlers(first), patience(waiting):
         yield
+
+
+def exit_code(stop: Stop, code: int) -> int:
+    """Return the exit code of a run: its own, or that of the signal that ended it early."""
+    return code if stop.signal is None else 128 + stop.signal
 
 
 @contextlib.contextmanager

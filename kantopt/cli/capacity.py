@@ -1,5 +1,6 @@
 """``kantopt capacity``."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,9 +16,82 @@ if TYPE_CHECKING:
     from kantopt.planning.capacity.asked import Short
 
 
+@dataclass(frozen=True, slots=True)
+class InShort:
+    """Options that give the job in short."""
+
+    gpus: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="In short: GPUs of each pod.")
+    ] = None
+    cpu: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="In short: CPU of each pod, 12 or 500m.")
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="In short: memory of each pod, 120Gi.")
+    ] = None
+    request: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=AMOUNT", help="In short: another resource of each pod. Repeatable."
+        ),
+    ] = None
+    pods: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=100_000, help="In short: pods of the gang.", show_default="1"
+        ),
+    ] = None
+    required: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="In short: level of which its pods share a domain."),
+    ] = None
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In short: queue whose quota it uses.")
+    ] = None
+
+    def job(self) -> "Short | None":
+        """Return the job that is given in short, if one is."""
+        from kantopt.planning.capacity.asked import Short
+        from kantopt.schema.hints import quote
+        from kantopt.schema.quantity import parse_quantity, quantity_meant
+
+        amounts = {"--cpu": ("cpu", self.cpu), "--memory": ("memory", self.memory)}
+        given = [
+            (option, name, text) for option, (name, text) in amounts.items() if text is not None
+        ]
+        for item in self.request or ():
+            name, separator, text = item.partition("=")
+            if not (name and separator):
+                expected = "NAME=AMOUNT such as nvidia.com/gpu=8"
+                raise UsageError(f"--request: found {quote(item)}, expected {expected}")
+            given.append(("--request", name, text))
+        for option, _, text in given:
+            try:
+                parse_quantity(text)
+            except ValueError:
+                meant = quantity_meant(text)
+                expected = f"an amount such as 12, 500m or 120Gi{f' ({meant})' if meant else ''}"
+                raise UsageError(f"{option}: found {quote(text)}, expected {expected}") from None
+        if self.gpus is None and not given:
+            for option, value in (
+                ("--pods", self.pods),
+                ("--required", self.required),
+                ("--queue", self.queue),
+            ):
+                if value is not None:
+                    raise UsageError(
+                        f"{option}: found no resource with it, expected what each pod asks for: "
+                        "--gpus, --cpu, --memory or --request"
+                    )
+            return None
+        requests = {name: text for _, name, text in given}
+        return Short(self.pods or 1, self.gpus, requests, self.required, self.queue or "")
+
+
 @with_groups
 def capacity(
     files: opt.FilesAndJob,
+    *,
     search: lim.SearchOptions,
     reading: opt.Reading,
     answer: AnswerOptions,
@@ -32,34 +106,7 @@ def capacity(
             show_default=False,
         ),
     ] = None,
-    gpus: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="In short: GPUs of each pod.")
-    ] = None,
-    cpu: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="In short: CPU of each pod, 12 or 500m.")
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="In short: memory of each pod, 120Gi.")
-    ] = None,
-    request: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=AMOUNT", help="In short: another resource of each pod. Repeatable."
-        ),
-    ] = None,
-    pods: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, max=100_000, help="In short: pods of the gang.", show_default="1"
-        ),
-    ] = None,
-    required: Annotated[
-        str | None,
-        typer.Option(metavar="LEVEL", help="In short: level of which its pods share a domain."),
-    ] = None,
-    queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In short: queue whose quota it uses.")
-    ] = None,
+    in_short: InShort,
     max_moves: Annotated[
         int | None,
         typer.Option(
@@ -89,7 +136,7 @@ def capacity(
     """
     from kantopt.cli.signals import exit_code, stop_on_signals
 
-    short = _in_short(gpus, cpu, memory, request or (), pods, required, queue)
+    short = in_short.job()
     named = None
     if short is None:
         files, named = files_and_job(files, job, "capacity")
@@ -122,44 +169,3 @@ def capacity(
         size=size_read(question),
     )
     return exit_code(deadline.stop, 4 if found.rooms[-1].bound == 0 else 0)
-
-
-def _in_short(
-    gpus: int | None,
-    cpu: str | None,
-    memory: str | None,
-    request: list[str] | tuple[str, ...],
-    pods: int | None,
-    required: str | None,
-    queue: str | None,
-) -> "Short | None":
-    """Return the job that is given in short, if one is."""
-    from kantopt.planning.capacity.asked import Short
-    from kantopt.schema.hints import quote
-    from kantopt.schema.quantity import parse_quantity, quantity_meant
-
-    amounts = {"--cpu": ("cpu", cpu), "--memory": ("memory", memory)}
-    given = [(option, name, text) for option, (name, text) in amounts.items() if text is not None]
-    for item in request:
-        name, separator, text = item.partition("=")
-        if not (name and separator):
-            expected = "NAME=AMOUNT such as nvidia.com/gpu=8"
-            raise UsageError(f"--request: found {quote(item)}, expected {expected}")
-        given.append(("--request", name, text))
-    for option, _, text in given:
-        try:
-            parse_quantity(text)
-        except ValueError:
-            meant = quantity_meant(text)
-            expected = f"an amount such as 12, 500m or 120Gi{f' ({meant})' if meant else ''}"
-            raise UsageError(f"{option}: found {quote(text)}, expected {expected}") from None
-    if gpus is None and not given:
-        for option, value in (("--pods", pods), ("--required", required), ("--queue", queue)):
-            if value is not None:
-                raise UsageError(
-                    f"{option}: found no resource with it, expected what each pod asks for: "
-                    "--gpus, --cpu, --memory or --request"
-                )
-        return None
-    requests = {name: text for _, name, text in given}
-    return Short(pods or 1, gpus, requests, required, queue or "")

@@ -59,19 +59,14 @@ def metrics(
             chosen = model_pending(question, chosen, pending or ())
         slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
         report = report_metrics(question, chosen, slots)
+    from kantopt.report.metrics import metrics_blocks
 
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.metrics import metrics_blocks
-
-        return shown.of(question).laid_out(
-            "metrics",
-            metrics_blocks(report),
-            form,
-            to_file=to_file,
-            picture=lambda: picture_of(question, chosen),
-        )
-
-    shown.write(report, laid_out)
+    shown.of(question).blocks(
+        report,
+        "metrics",
+        lambda _: metrics_blocks(report),
+        picture=lambda: picture_of(question, chosen),
+    )
     if not (quiet or shown.in_table):
         complain("warning", report.notes)
     return 0

@@ -12,8 +12,7 @@ from kantopt.render.targets import TARGETS, Asked, KueueApi, TargetName
 from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
-    from kantopt.planning.question import Import, Question
-    from kantopt.schema.answers.picture import Picture
+    from kantopt.planning.question import Import
     from kantopt.schema.answers.plan import Plan
 
 
@@ -100,7 +99,7 @@ def render(
     with Progress(verbose=verbose, quiet=quiet):
         if to == "svg" or to == "html":
             how = opt.import_as(gated, pending, topology)
-            text, notes = (_picture if to == "svg" else _page)(files, how)
+            text, notes = _drawn(files, how, page=to == "html")
         else:
             rendered = TARGETS[to].render(_fitting(_plan(files), to), asked)
             text, notes = rendered.text, rendered.notes
@@ -147,38 +146,28 @@ def _plan(files: list[str]) -> "Plan":
     return plans[0]
 
 
-def _picture(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
+def _drawn(files: list[str], how: "Import", *, page: bool) -> tuple[str, tuple[str, ...]]:
+    """Draw a cluster, and its plan if there is one, as a picture or as a page; with notes."""
     from kantopt.cli.spoken import words_of
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
-    from kantopt.report.picture import svg
 
     question = read_question(files, how)
     picture = picture_of(question, judging_model(question, None))
-    return svg(picture, words_of(question)), _told(picture, question)
+    notes, words = question.notes, words_of(question)
+    told = notes
+    if picture.fault:
+        told = (f"the plan is not legal here ({picture.fault}); verify says more", *notes)
+    if not page:
+        from kantopt.report.picture import svg
 
-
-def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
-    from kantopt.cli.spoken import words_of
-    from kantopt.planning.pictures import picture_of
-    from kantopt.planning.question import judging_model, read_question
+        return svg(picture, words), told
     from kantopt.report.pages import answer_page, cluster_page
 
-    question = read_question(files, how)
-    picture = picture_of(question, judging_model(question, None))
-    notes = question.notes
-    words = words_of(question)
     if question.plan is None:
-        return cluster_page(picture, notes, words=words), notes
+        return cluster_page(picture, notes, words=words), told
     domains, level = domains_read(question)
-    page = answer_page(
+    text = answer_page(
         question.plan, picture, notes=notes, words=words, domains=domains, level=level
     )
-    return page, _told(picture, question)
-
-
-def _told(picture: "Picture", question: "Question") -> tuple[str, ...]:
-    """Return what is said of a picture: first if its plan is not legal."""
-    if not picture.fault:
-        return question.notes
-    return f"the plan is not legal here ({picture.fault}); verify says more", *question.notes
+    return text, told

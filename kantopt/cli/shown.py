@@ -45,22 +45,6 @@ class Shown:
         """Render blocks for stdout, or plainly for a file, in the words of their cluster."""
         return on_screen(self.words.of_blocks(blocks), self.color, to_file=to_file)
 
-    def laid_out(
-        self,
-        what: str,
-        blocks: "Sequence[Block]",
-        form: Form,
-        *,
-        to_file: bool,
-        picture: "Callable[[], Picture] | None" = None,
-    ) -> str:
-        """Render blocks of an answer as a page, with the map if there is one, or as a table."""
-        if form != "html":
-            return self.on_screen(blocks, to_file=to_file)
-        from kantopt.report.pages import blocks_page
-
-        return blocks_page(what, blocks, picture and picture(), words=self.words)
-
     @property
     def in_table(self) -> bool:
         """Whether standard output gets the table, which says all that there is to say."""
@@ -145,6 +129,32 @@ class Shown:
         self.write(document, laid_out)
         if not self.in_table:
             self.warn(warnings, notes)
+
+    def blocks(
+        self,
+        document: "Part",
+        what: str,
+        blocks: "Callable[[bool], Sequence[Block]]",
+        lines: Callable[[], str] = str,
+        picture: "Callable[[], Picture] | None" = None,
+    ) -> None:
+        """Write a document of another kind: as blocks, as a page of these, by name as lines.
+
+        ``what`` is the title of the page and ``picture`` makes its map; ``blocks`` is told whether
+        to lay out all that there is. Raises what :meth:`write` does.
+        """
+
+        def laid_out(form: Form, to_file: bool) -> str:
+            if form == "name":
+                return lines()
+            found = blocks(form in ("wide", "html"))
+            if form != "html":
+                return self.on_screen(found, to_file=to_file)
+            from kantopt.report.pages import blocks_page
+
+            return blocks_page(what, found, picture and picture(), words=self.words)
+
+        self.write(document, laid_out)
 
     def warn(self, warnings: Sequence[str], notes: Collection[str]) -> None:
         """Say warnings on stderr; for people what was noted when reading is one line, or wide."""

@@ -1,15 +1,16 @@
 """``kantopt simulate``."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import completion
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import check_distinct, check_output_file, complain
-from kantopt.cli.shown import asked_for
-from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
+from kantopt.cli.shown import AnswerOptions
+from kantopt.cli.sweep import SweepOptions, run_sweep, write_sweep
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 _FAILED = 70
 """Exit code if a cell of a sweep failed."""
-Leaves = Literal["new", "existing"]
 
 
+@with_groups
 def simulate(
     files: Annotated[
         list[str],
@@ -31,6 +32,8 @@ def simulate(
             show_default=False,
         ),
     ],
+    *,
+    answer: AnswerOptions,
     policy: Annotated[
         list[str],
         typer.Option(
@@ -89,44 +92,7 @@ def simulate(
     pictures: Annotated[
         str | None, typer.Option(metavar="DIR", help="Write pictures (SVG) there.")
     ] = None,
-    sweep: Annotated[
-        bool,
-        typer.Option(
-            "--sweep",
-            help="A grid: how long jobs wait with more nodes, at other loads (docs/simulate.md).",
-        ),
-    ] = False,
-    add_nodes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NODE:N[,N]",
-            help="Of a sweep: so many copies of a node more, gpu-01:0,4,8.",
-            show_default="no node more",
-        ),
-    ] = None,
-    leaves: Annotated[
-        Leaves,
-        typer.Option(
-            help="Of a sweep: nodes added make new domains of the finest level, or join that of "
-            "the node copied."
-        ),
-    ] = "new",
-    scale_load: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X[,X]",
-            help="Of a sweep: jobs come so many times as fast, 0.9,1.0,1.1.",
-            show_default="1",
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Of a sweep: run the cells on this Ray cluster instead of --workers here: "
-            "HOST:PORT, or auto.",
-        ),
-    ] = None,
+    grid: SweepOptions,
     checkpoint: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Save there now and then what has been simulated."),
@@ -150,10 +116,6 @@ def simulate(
         opt.Form | None, opt.output_as("wide: with intervals and formulas; name: a line per value.")
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the simulation")] = None,
-    log_format: opt.LogFormat = "text",
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Run a cluster over time, and compare policies on traces.
 
@@ -163,25 +125,20 @@ def simulate(
     are written), 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (what was
     simulated by then is written).
     """
-    from kantopt.cli.progress import Progress
-    from kantopt.cli.signals import stop_on_signals
+    from kantopt.cli.signals import exit_code, stop_on_signals
     from kantopt.clock import Deadline
 
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
+    shown = answer.shown(output, output_file, files)
     check_output_file(checkpoint, files)
     check_distinct((shown.path, checkpoint))
     if resume and checkpoint is None:
         raise UsageError("--resume: found no file to go on from, expected --checkpoint FILE")
     for folder in (tables, pictures):
         _check_folder(folder)
-    axes = axes_of(
-        *(sweep, add_nodes, leaves, scale_load, ray),
-        {"--pictures": pictures, "--checkpoint": checkpoint},
-    )
+    axes = grid.axes({"--pictures": pictures, "--checkpoint": checkpoint})
     how = opt.import_as(gated, None, topology, assume=assume, model=model)
     deadline = Deadline(None)
-    progress = Progress(verbose=verbose, quiet=quiet, form=log_format)
-    with stop_on_signals(deadline), progress:
+    with stop_on_signals(deadline), answer.progress() as progress:
         progress.reach("reading")
         from kantopt.schema.writing import make_folder
         from kantopt.simulate.asked import read_asked
@@ -195,16 +152,15 @@ def simulate(
         deadline.stop.begin()
         for folder in filter(None, (tables, pictures)):
             make_folder(folder)  # not after all the work
+        wanted = How(_ms(until), verify_every, seed)
         if axes is not None:
-            grid_how = How(_ms(until), verify_every, seed)
             cells = run_sweep(
-                asked, grid_how, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
+                asked, wanted, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
             )
             shown = shown.of(asked.question)
             write_sweep(cells, shown, tables)
             shown.warn(asked.question.notes, asked.question.notes)
-            stopped = deadline.stop.signal
-            return 128 + stopped if stopped is not None else _FAILED if cells.failed else 0
+            return exit_code(deadline.stop, _FAILED if cells.failed else 0)
         names = run_names(asked)
 
         def tell(run: int, done: int, jobs: int) -> None:
@@ -212,10 +168,9 @@ def simulate(
             progress.reach(f"{names[run]}{number}: {done} of {jobs} jobs done")
 
         progress.reach("simulating")
-        wanted = How(_ms(until), verify_every, seed)
         kept = Checkpoints(checkpoint, asked, wanted, checkpoint_every)
-        if resume and not kept.read() and not quiet:
-            complain("note", [f"{checkpoint}: not there yet; begun anew"], log_format)
+        if resume and not kept.read() and not answer.quiet:
+            complain("note", [f"{checkpoint}: not there yet; begun anew"], answer.log_format)
         histories = simulated(
             asked, wanted, workers=workers, stop=deadline.stop, tell=tell, kept=kept
         )
@@ -228,22 +183,20 @@ def simulate(
             weights=first.weights,
             name=asked.question.snapshot.metadata.name,
         )
-    signal = deadline.stop.signal
     every = verify_every or judged_every(len(asked.question.snapshot.nodes))
     notes = []
     if every > 1:
-        told = (
+        notes.append(
             f"one of {every} states in which something came was judged, {simulation.judged} in all"
         )
-        notes.append(told)
-    if signal is not None:
+    if deadline.stop.signal is not None:
         notes.append(_interrupted(histories, len(names)))
     simulation = simulation.model_copy(update={"notes": (*simulation.notes, *notes)})
     shown = shown.of(asked.question)
     shown.answer(simulation)
     _write_folders(simulation, histories, tables, pictures)
     shown.warn(asked.question.notes, asked.question.notes)
-    return 0 if signal is None else 128 + signal
+    return exit_code(deadline.stop, 0)
 
 
 def _ms(seconds: float | None) -> int | None:

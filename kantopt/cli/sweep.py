@@ -1,13 +1,13 @@
 """``kantopt simulate --sweep``: a grid of clusters, offered loads and policies."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from kantopt.errors import UsageError
 from kantopt.schema.hints import perhaps, quote
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kantopt.simulate.asked import Asked
     from kantopt.simulate.runs import How
 
+Leaves = Literal["new", "existing"]
 MOST_NODES, LEAST_LOAD, MOST_LOAD = 100_000, Fraction("0.01"), 100
 _FACTOR = re.compile(r"[\d./]{1,20}(e-?\d)?", re.ASCII | re.IGNORECASE)
 _ALONE = {
@@ -35,42 +36,78 @@ class Axes:
 
     like: str | None
     nodes: tuple[int, ...]
-    leaves: Literal["new", "existing"]
+    leaves: Leaves
     loads: tuple[str, ...]
     ray: str | None
 
 
-def axes_of(
-    sweep: bool,
-    add_nodes: str | None,
-    leaves: Literal["new", "existing"],
-    scale_load: str | None,
-    ray: str | None,
-    others: Mapping[str, str | None],
-) -> Axes | None:
-    """Read the axes; ``None`` if no sweep is asked for.
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """Options of a sweep."""
 
-    Parameters
-    ----------
-    others
-        Options that a sweep has nothing for, by name.
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep",
+            help="A grid: how long jobs wait with more nodes, at other loads (docs/simulate.md).",
+        ),
+    ] = False
+    add_nodes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NODE:N[,N]",
+            help="Of a sweep: so many copies of a node more, gpu-01:0,4,8.",
+            show_default="no node more",
+        ),
+    ] = None
+    leaves: Annotated[
+        Leaves,
+        typer.Option(
+            help="Of a sweep: nodes added make new domains of the finest level, or join that of "
+            "the node copied."
+        ),
+    ] = "new"
+    scale_load: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X[,X]",
+            help="Of a sweep: jobs come so many times as fast, 0.9,1.0,1.1.",
+            show_default="1",
+        ),
+    ] = None
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a sweep: run the cells on this Ray cluster instead of --workers here: "
+            "HOST:PORT, or auto.",
+        ),
+    ] = None
 
-    Raises
-    ------
-    UsageError
-        If one cannot be read, is given without a sweep, or another is given with one.
-    """
-    given = (("--add-nodes", add_nodes), ("--scale-load", scale_load), ("--ray", ray))
-    for option, value in given:
-        if value is not None and not sweep:
-            raise UsageError(f"{option}: found no --sweep, expected it beside")
-    if not sweep:
-        return None
-    for option, value in others.items():
-        if value is not None:
-            raise UsageError(f"{option}: found --sweep, {_ALONE[option]}")
-    like, nodes = _nodes(add_nodes)
-    return Axes(like, nodes, leaves, _loads(scale_load), ray)
+    def axes(self, others: Mapping[str, str | None]) -> Axes | None:
+        """Read the axes; ``None`` if no sweep is asked for.
+
+        Parameters
+        ----------
+        others
+            Options that a sweep has nothing for, by name.
+
+        Raises
+        ------
+        UsageError
+            If one cannot be read, is given without a sweep, or another is given with one.
+        """
+        if not self.sweep:
+            given = {"add-nodes": self.add_nodes, "scale-load": self.scale_load, "ray": self.ray}
+            for option, value in given.items():
+                if value is not None:
+                    raise UsageError(f"--{option}: found no --sweep, expected it beside")
+            return None
+        for option, value in others.items():
+            if value is not None:
+                raise UsageError(f"{option}: found --sweep, {_ALONE[option]}")
+        like, nodes = _nodes(self.add_nodes)
+        return Axes(like, nodes, self.leaves, _loads(self.scale_load), self.ray)
 
 
 def _nodes(text: str | None) -> tuple[str | None, tuple[int, ...]]:
@@ -100,14 +137,14 @@ def _loads(text: str | None) -> tuple[str, ...]:
 
 
 def run_sweep(
-    asked: Asked,
-    how: How,
+    asked: "Asked",
+    how: "How",
     axes: Axes,
     warm_up: int,
     workers: int,
-    stop: Stop,
-    progress: Progress,
-) -> Sweep:
+    stop: "Stop",
+    progress: "Progress",
+) -> "Sweep":
     """Simulate all cells, here or on a Ray cluster, and put them together.
 
     Raises
@@ -128,7 +165,7 @@ def run_sweep(
     grid = Grid(asked, how, axes.nodes, axes.like, axes.leaves, axes.loads, warm_up)
     cells, done = grid.cells, 0
 
-    def tell(number: int, result: Result) -> None:
+    def tell(number: int, result: "Result") -> None:
         nonlocal done
         done += 1
         word = "failed" if result.reason else "done"
@@ -146,7 +183,7 @@ def run_sweep(
     return merged(grid, results)
 
 
-def write_sweep(sweep: Sweep, shown: Shown, tables: str | None) -> None:
+def write_sweep(sweep: "Sweep", shown: "Shown", tables: str | None) -> None:
     """Write a sweep as it was asked for, and its table of values as CSV."""
     shown.answer(sweep)
     if tables is not None:

@@ -119,31 +119,27 @@ def verify(
 
 
 def _write(verdict: "Verdict", shown: Shown) -> None:
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.verdict import finding_lines, verdict_blocks
+    from kantopt.report.verdict import finding_lines, verdict_blocks
 
-        if form == "name":
-            return finding_lines(verdict)
-        blocks = verdict_blocks(verdict, wide=form in ("wide", "html"))
-        return shown.laid_out("verdict", blocks, form, to_file=to_file)
-
-    shown.write(verdict, laid_out)
+    shown.blocks(
+        verdict,
+        "verdict",
+        lambda wide: verdict_blocks(verdict, wide=wide),
+        lambda: finding_lines(verdict),
+    )
     if not (shown.quiet or shown.in_table):
         complain("warning", verdict.notes)
 
 
 def _write_rest(rest: "Guarded", shown: Shown) -> None:
     """Write which steps stay as a table or by name, or the plan that is left as a document."""
+    from kantopt.report.guarded import cut_lines, guarded_blocks
 
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.guarded import cut_lines, guarded_blocks
-
-        if form == "name":
-            return cut_lines(rest.cut)
-        wide = form in ("wide", "html")
-        blocks = guarded_blocks(rest.given, rest.done, rest.cut, wide=wide)
-        return shown.laid_out("the plan today", blocks, form, to_file=to_file)
-
-    shown.write(rest.plan, laid_out)
+    shown.blocks(
+        rest.plan,
+        "the plan today",
+        lambda wide: guarded_blocks(rest.given, rest.done, rest.cut, wide=wide),
+        lambda: cut_lines(rest.cut),
+    )
     if not shown.quiet:
         complain("warning", rest.plan.warnings if rest.plan is not rest.given else ())

@@ -105,9 +105,11 @@ def convert(
             speak(words_about(source, converted.snapshot, converted.pending.jobs))
             notes = converted.notes
         else:
-            from kantopt.planning.convert_trace import Recorded, convert_trace
+            from kantopt.planning.convert_trace import convert_trace
 
-            snapshot, trace = convert_trace(source, files, Recorded(processor, gpus_per_node))
+            snapshot, trace = convert_trace(
+                source, files, processor=processor, gpus_per_node=gpus_per_node
+            )
             documents = [trace] if snapshot is None else [snapshot, trace]
             notes = trace.notes
         progress.reach("writing")

@@ -8,10 +8,9 @@ from typing import Any, Literal, get_args
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.exports import EXPORTS, NAMES, ExportName
-from kantopt.formats.imported import Imported
 from kantopt.formats.notes import Notes
 from kantopt.planning.doubts import doubts
-from kantopt.planning.question import Import, read_question
+from kantopt.planning.question import Import, imported, read_question
 from kantopt.schema.answers.reports import Conversion, Difference
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.files import load_raw, read_text
@@ -51,10 +50,8 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
     UsageError, MissingInputError, BadDataError
         If a file cannot be read, or is not what it should be.
     """
-    if source == "kubernetes":
-        return _from_kubernetes(paths, how or Import())
-    if source == "slurm":
-        return _from_slurm(paths, how or Import())
+    if source == "kubernetes" or source == "slurm":
+        return _from_cluster(source, paths, how or Import())
     if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
     texts = [(label_of(path), read_text(path).decode()) for path in paths]
@@ -142,45 +139,26 @@ def _json(file: str, text: str) -> dict[str, Any]:
     raise BadDataError([Problem(file, "", found, "one JSON mapping with cluster_list")])
 
 
-def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
-    from kantopt.formats.kubernetes.dump import import_kubernetes
-    from kantopt.formats.kubernetes.objects import flatten
-
+def _from_cluster(
+    source: Literal["kubernetes", "slurm"], paths: Sequence[str], how: Import
+) -> Converted:
+    """Read a cluster as where it is planned for, and say first what is doubtful in it."""
     raws = load_raw(paths)
-    problems = [
-        Problem(raw.label, "kind", str(raw.data.get("kind")), "Kubernetes objects")
-        for raw in raws
-        if not is_kubernetes(raw.data)
-    ]
+    if source == "slurm":
+        expected = "what scontrol show, squeue --json or sinfo --json prints"
+        problems = [
+            Problem(raw.label, "", "a document of another kind", expected)
+            for raw in raws
+            if not is_slurm(raw.data)
+        ]
+    else:
+        problems = [
+            Problem(raw.label, "kind", str(raw.data.get("kind")), "Kubernetes objects")
+            for raw in raws
+            if not is_kubernetes(raw.data)
+        ]
     if problems:
         raise BadDataError(problems)
-    imported = import_kubernetes(
-        [item for raw in raws for item in flatten(raw.data)],
-        file=raws[0].file,
-        gated=how.gated,
-        pending=how.pending,
-        levels=how.levels,
-    )
-    return _doubted(imported)
-
-
-def _from_slurm(paths: Sequence[str], how: Import) -> Converted:
-    from kantopt.formats.slurm.cluster import import_slurm
-
-    raws = load_raw(paths)
-    expected = "what scontrol show, squeue --json or sinfo --json prints"
-    problems = [
-        Problem(raw.label, "", "a document of another kind", expected)
-        for raw in raws
-        if not is_slurm(raw.data)
-    ]
-    if problems:
-        raise BadDataError(problems)
-    imported = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
-    return _doubted(imported)
-
-
-def _doubted(imported: Imported) -> Converted:
-    """Say what is doubtful in what was imported, as where it is planned for, and all else."""
-    doubtful = doubts(imported.snapshot, (), imported.pending.jobs)
-    return Converted(imported.snapshot, imported.pending, (*doubtful, *imported.notes))
+    read, _ = imported(raws, how)
+    doubtful = doubts(read.snapshot, (), read.pending.jobs)
+    return Converted(read.snapshot, read.pending, (*doubtful, *read.notes))

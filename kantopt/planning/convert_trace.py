@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
@@ -16,18 +15,8 @@ from kantopt.schema.trace import Trace
 TraceSource = Literal["kalos", "openb-trace", "philly", "swf"]
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What files leave open, and whoever converts them decides."""
-
-    processor: str = "cpu"
-    """Resource that a processor of a Standard Workload Format log is."""
-    gpus_per_node: int = 8
-    """Most GPUs of one pod, where jobs say only how many they have in all."""
-
-
 def convert_trace(
-    source: TraceSource, paths: Sequence[str], how: Recorded | None = None
+    source: TraceSource, paths: Sequence[str], *, processor: str, gpus_per_node: int
 ) -> tuple[ClusterSnapshot | None, Trace]:
     """Read a trace and, where the files tell of it, the cluster that it ran on, empty.
 
@@ -37,8 +26,10 @@ def convert_trace(
         The format of the files.
     paths
         Files, ``-`` for standard input; all but openb take one.
-    how
-        What the files leave open.
+    processor
+        Resource that a processor of a Standard Workload Format log is.
+    gpus_per_node
+        Most GPUs of one pod of Philly, where jobs say only how many they have in all.
 
     Returns
     -------
@@ -50,7 +41,6 @@ def convert_trace(
     UsageError, MissingInputError, BadDataError
         If a file cannot be read, or is not what it should be.
     """
-    how = how or Recorded()
     if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
     if source != "openb-trace" and len(paths) != 1:
@@ -68,9 +58,9 @@ def convert_trace(
     if source == "philly":
         from kantopt.formats.traces.philly import read_philly
 
-        return None, read_philly(text, file=file, gpus_per_node=how.gpus_per_node)
+        return None, read_philly(text, file=file, gpus_per_node=gpus_per_node)
     from kantopt.formats.traces.swf import read_swf
 
     name = PurePath(paths[0]).name.removesuffix(".gz").removesuffix(".swf")
     named = "swf" if paths[0] == "-" else name
-    return read_swf(text, file=file, name=named, processor=how.processor)
+    return read_swf(text, file=file, name=named, processor=processor)

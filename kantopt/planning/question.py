@@ -156,7 +156,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     annotated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # an import warns of an empty cluster itself
     pending: list[Job] = []
-    imported: list[tuple[str, Sequence[Job]]] = []
+    of_import: list[tuple[str, Sequence[Job]]] = []
     snapshots = [(raw, doc) for raw, doc in pairs if isinstance(doc, ClusterSnapshot)]
     if not problems:
         problems = check_documents(pairs)
@@ -166,15 +166,15 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         disturb = causes((*how.disturb, *(cause for each in models for cause in each.disturb)))
         how = replace(how, labels=how.labels | keys, disturb=disturb)
         how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
-        read, annotated = _imported(foreign, how, patterns_known=asked)
+        read, annotated = imported(foreign, how, patterns_known=asked)
         file, notes = foreign[0].file, read.notes
-        imported = [(file, (*read.snapshot.jobs, *read.pending.jobs))]
+        of_import = [(file, (*read.snapshot.jobs, *read.pending.jobs))]
         snapshots.append((RawDocument(file, 0, {}), read.snapshot))
         pending += read.pending.jobs
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
     listed = _jobs_of((raw, doc) for raw, doc in pairs if not (how.since and _is_cluster(doc)))
-    problems = problems or list(_repeated([*listed, *([] if how.since else imported)]))
+    problems = problems or list(_repeated([*listed, *([] if how.since else of_import)]))
     if problems:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
@@ -291,9 +291,18 @@ def _models_in(document: Part, file: str) -> Iterator[Model]:
         yield resolve_model(document, file)
 
 
-def _imported(
-    raws: Sequence[RawDocument], how: Import, *, patterns_known: bool
+def imported(
+    raws: Sequence[RawDocument], how: Import, *, patterns_known: bool = True
 ) -> tuple[Imported, tuple[str, ...]]:
+    """Import a cluster; return with it the annotations that were taken at their word.
+
+    ``patterns_known``: what counts as pending was asked for just now, and has to be there.
+
+    Raises
+    ------
+    BadDataError
+        If it cannot be read, or is of two systems.
+    """
     by_slurm = [raw for raw in raws if is_slurm(raw.data)]
     if by_slurm and len(by_slurm) < len(raws):
         other = next(raw for raw in raws if not is_slurm(raw.data))
@@ -302,14 +311,14 @@ def _imported(
     if by_slurm:
         from kantopt.formats.slurm.cluster import import_slurm
 
-        read = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
-        return read, ()
+        slurm = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
+        return slurm, ()
     from kantopt.formats.kubernetes.annotations import annotations_read
     from kantopt.formats.kubernetes.dump import import_kubernetes
     from kantopt.formats.kubernetes.objects import flatten
 
     objects = [item for raw in raws for item in flatten(raw.data)]
-    imported = import_kubernetes(
+    read = import_kubernetes(
         objects,
         file=raws[0].file,
         gated=how.gated,
@@ -319,7 +328,7 @@ def _imported(
         disturb=how.disturb,
         patterns_known=patterns_known,
     )
-    return imported, annotations_read(objects)
+    return read, annotations_read(objects)
 
 
 def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, Sequence[Job]]]:

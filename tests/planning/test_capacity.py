@@ -11,7 +11,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.capacity.asked import Short, job_in_short, job_of
-from kantopt.planning.capacity.most import MOST_PODS
+from kantopt.planning.capacity.copies import MOST_PODS
 from kantopt.planning.capacity.run import capacity
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question

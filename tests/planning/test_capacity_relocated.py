@@ -8,7 +8,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.capacity import room, slots
 from kantopt.planning.capacity.asked import job_of
 from kantopt.planning.capacity.copies import MOVES, Copies, unplaced_tier
-from kantopt.planning.capacity.relocated import by_relocation
+from kantopt.planning.capacity.room import by_relocation
 from kantopt.planning.capacity.run import capacity
 from kantopt.planning.question import Question
 from kantopt.planning.solving.options import Options

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kantopt.planning.capacity.copies import Copies
-from kantopt.planning.capacity.most import MOST_PODS
+from kantopt.planning.capacity.copies import MOST_PODS, Copies
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.capacity import DomainRoom, LevelRoom, Share
 from kantopt.schema.model import Rule

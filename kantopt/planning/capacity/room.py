@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies, Form, unplaced_tier
-from kantopt.planning.capacity.relocated import by_relocation
 from kantopt.planning.capacity.slots import Freed, free_slots
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.together import search_together
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -291,3 +293,46 @@ def why_no_more(found: Found, copies: Copies) -> tuple[str, str]:
     """Say what is first in the way of one copy more: a rule and a sentence with witnesses."""
     instance, placement = copies.one_more(found.form, found.placement)
     return first_reason(instance, placement, len(instance.jobs) - 1)
+
+
+_SINGLY = 200
+"""Copies that are placed one after the other: for more of them a question takes long to build."""
+
+
+def by_relocation(
+    copies: Copies, form: Form, moves: int | None, soon: Deadline, late: Callable[[], bool]
+) -> Placement | None:
+    """Return a placement of copies, in the form asked for, whose moves have an order.
+
+    Where those of all have none, of as many of the first ones as have one. ``soon`` is when to
+    place no more of them, ``late`` whether there is no time for anything.
+    """
+    named = form if not form.pods else copies.named(min(form.number, _SINGLY))
+    number = named.number
+    while number and not late():
+        # Copies that count as jobs may be asked for as many as they are: one was built before.
+        asked = named if number == named.number else copies.named(number)
+        instance = copies.asked(asked, moves)
+        placement = construct(
+            instance, soon, Strategy.BEST_FIT, relocate=True, singly=True, preempt=False
+        )
+        if sequence(instance, placement, late) is not None:
+            unplaced = measure(instance, placement, unplaced_tier(instance))[0]
+            if not asked.copies_at(instance, unplaced):
+                return None
+            return _in_form(copies, form, placement, number)
+        number //= 2
+    return None
+
+
+def _in_form(copies: Copies, form: Form, placement: Placement, number: int) -> Placement:
+    """Say where copies that are named are in a question in which they are counted."""
+    own = number * len(copies.one.pod_sets)
+    rest, mine = placement.podsets[:-own], placement.podsets[-own:]
+    if form.pods:
+        together = Counter[Spot]()
+        for spots in mine:
+            together.update(spots)
+        return Placement((*rest, dict(sorted(together.items()))))
+    missing = (form.number - number) * len(copies.one.pod_sets)
+    return Placement((*rest, *mine, *({} for _ in range(missing))))

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.capacity.copies import Copies
+from kantopt.planning.capacity.copies import MOST_PODS, Copies, most_copies
 from kantopt.planning.capacity.levels import Levels, levels_of
-from kantopt.planning.capacity.most import MOST_PODS, most_copies
 from kantopt.planning.capacity.room import Found, Search, why_no_more
 from kantopt.planning.document.identity import snapshot_ref
 from kantopt.planning.explain.process import explain_apart

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from datetime import datetime
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.schema.hints import quote
@@ -43,6 +44,14 @@ def one_line(text: str) -> str:
 def comment(text: str) -> str:
     """Write text as a comment of one line, whatever it holds."""
     return f"# {one_line(text)}".rstrip()
+
+
+def seconds_of(moment: str | None) -> int | None:
+    """Return a moment in seconds since 1970; ``None`` if it is not told in a way we know."""
+    try:
+        return int(datetime.fromisoformat(moment or "").timestamp())
+    except (ValueError, OverflowError):
+        return None
 
 
 def _octal(text: str) -> str:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.render.shell import comment, one_line, word
+from kantopt.render.shell import comment, one_line, seconds_of, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.answers.actions import PlanAction, nodes_of
@@ -184,7 +183,7 @@ def _text(
     what = ", ".join(text.format(n, "" if n == 1 else "s") for n, text in counts if n)
     advised = {name: reason for name, reason in why.items() if reason}
     what = (what or "nothing to do") + (f"; {len(advised)} more left to you" if advised else "")
-    taken = _seconds(plan.metadata.snapshot.captured_at)
+    taken = seconds_of(plan.metadata.snapshot.captured_at)
     short = re.sub(r"[^0-9a-f]", "", plan.metadata.plan_id.partition(":")[2])[:12]
     head = [
         "#!/bin/sh",
@@ -206,7 +205,7 @@ def _text(
         f"plan_id={word(short or 'plan')}",
         f"reservation={word('kantopt_' + (short or 'plan'))}",
         f"cluster={word(one_line(plan.metadata.snapshot.name))}",
-        f"taken={word(taken)}",
+        f"taken={word('' if taken is None else str(taken))}",
         f"jobs={word(','.join(jobs))}",
         f"limited={word(','.join(limited))}",
         f"steps={word(' '.join(map(str, steps)))}",
@@ -222,14 +221,6 @@ def _emptied(plan: Plan, kinds: Sequence[str]) -> str:
     """Return the list of nodes that the plan empties, if the script sends anybody away."""
     leaves = not {"evict", "leave"}.isdisjoint(kinds)
     return _hosts(plan.model.drain).partition(" ")[2] if leaves and plan.model.drain else ""
-
-
-def _seconds(moment: str | None) -> str:
-    """Return a moment in seconds since 1970; nothing if it is not told in a way we know."""
-    try:
-        return str(int(datetime.fromisoformat(moment or "").timestamp()))
-    except (ValueError, OverflowError):
-        return ""
 
 
 _SAID = {

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypedDict
 from urllib.parse import quote as url_quote
 
 from kantopt.render.kube.fates import Fates
-from kantopt.render.steps import towards
+from kantopt.render.steps import Actions, towards
 from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of
 from kantopt.schema.answers.plan import Binding, Move, Plan
 from kantopt.schema.hints import first_of, plural
-from kantopt.schema.jobs import PodRef, PodSet
+from kantopt.schema.jobs import PodRef
 from kantopt.schema.snapshot import HOSTNAME
 
 
@@ -38,9 +38,7 @@ class Pins:
 
     def __init__(self, plan: Plan) -> None:
         self._hostnames = {node.name: node.hostname for node in plan.nodes}
-        self._pod_sets = {
-            (job.full_name, podset.name): podset for job in plan.jobs for podset in job.pod_sets
-        }
+        self._actions = Actions(plan)
 
     def hostname(self, node: str) -> str:
         """Return the label by which pods are pinned to a node."""
@@ -51,10 +49,10 @@ class Pins:
 
         Of a gated pod only the node selector may still be added to.
         """
-        podset = self._pod_sets.get((binding.job, binding.pod_set), PodSet(count=1))
+        podset = self._actions.pod_set(binding)
         patch: list[dict[str, Any]] = [{"op": "test", "path": "/metadata/uid", "value": pod.uid}]
         host = self.hostname(binding.node)
-        if podset.node_selector:
+        if podset is not None and podset.node_selector:
             path = f"/spec/nodeSelector/{HOSTNAME.replace('/', '~1')}"
             patch.append({"op": "add", "path": path, "value": host})
         else:

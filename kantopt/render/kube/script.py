@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from importlib.resources import files
 
 from kantopt.render.kube.cordons import cordons
@@ -17,7 +16,7 @@ from kantopt.render.kube.fates import Fates, controller, is_safe, pods_known
 from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.kube.steering import steering_lines
-from kantopt.render.shell import comment, one_line, word
+from kantopt.render.shell import comment, one_line, seconds_of, word
 from kantopt.schema.answers.actions import in_waves, namespace_of, nodes_of
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.hints import listed, plural
@@ -50,7 +49,7 @@ def script_of(plan: Plan, fates: Fates, requests: list[Request]) -> str:
         "set -u",
         f"PLAN={word(_mark(plan))}",
         f"CLUSTER={word(plan.metadata.snapshot.cluster_uid)}",
-        f"CAPTURED={_seconds(plan.metadata.snapshot.captured_at)}",
+        f"CAPTURED={max(0, seconds_of(plan.metadata.snapshot.captured_at) or 0)}",
         f"NAMESPACES={word(' '.join(namespaces))}",
         f"DRAINED={word(' '.join(_drained(plan, fates)))}",
         "",
@@ -134,14 +133,6 @@ def _mark(plan: Plan) -> str:
     """Return what nodes that the script cordons are marked by."""
     identity = plan.metadata.plan_id
     return identity if is_safe(identity) else hashlib.sha256(identity.encode()).hexdigest()
-
-
-def _seconds(moment: str | None) -> int:
-    """Return a moment in seconds since 1970; 0 if it is not known."""
-    try:
-        return 0 if moment is None else max(0, int(datetime.fromisoformat(moment).timestamp()))
-    except (ValueError, OverflowError):
-        return 0
 
 
 def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:

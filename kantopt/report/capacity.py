@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
+from kantopt.report.names import cluster_at
 from kantopt.report.size import Size, size_blocks
 from kantopt.schema.answers.capacity import Capacity, LevelRoom, Room
 from kantopt.schema.hints import plural
@@ -49,9 +50,8 @@ def _headline(found: Capacity) -> Iterator[Block]:
     parts.append(f"{_at_least(every)} if {_moved(every)}")
     yield Paragraph(f"{', '.join(parts)}; nobody is evicted.", "title" if every.jobs else "bad")
     needs = ", ".join(f"{plural(each.pods, 'pod')} of {each.name}" for each in found.pod_sets)
-    name = found.metadata.name or "the cluster"
-    moment = f" at {found.snapshot.captured_at}" if found.snapshot.captured_at else ""
-    yield Paragraph(f"{name}{moment}, model {found.model or '(unnamed)'}; each: {needs}.", "dim")
+    where = cluster_at(found.metadata.name, found.snapshot.captured_at)
+    yield Paragraph(f"{where}, model {found.model or '(unnamed)'}; each: {needs}.", "dim")
 
 
 def _at_least(room: Room) -> str:

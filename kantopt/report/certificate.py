@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.brief import mistyped_blocks, warnings_blocks
+from kantopt.report.names import cluster_at
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.standing import standing_line
@@ -116,8 +117,8 @@ def _above(i: int) -> str:
 
 
 def _subject(certificate: Certificate) -> Paragraph:
-    name = certificate.metadata.name or "the snapshot"
     moment = certificate.plan.metadata.snapshot.captured_at
+    where = cluster_at(certificate.metadata.name, moment, "the snapshot")
     model = certificate.model.metadata.name or "(unnamed)"
     judged = {
         "plan": "the plan given",
@@ -128,7 +129,6 @@ def _subject(certificate: Certificate) -> Paragraph:
     if certificate.verdict != "ILLEGAL":
         steps = plural(certificate.steps, "step")
         legal = f", legal in each of its {steps}" if certificate.steps > 1 else ", legal"
-    where = f"{name} at {moment}" if moment else name
     return Paragraph(f"{where}, model {model}; judged: {judged}{legal}.", "dim")
 
 

@@ -9,12 +9,11 @@ from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined
 from kantopt.report.size import Size, size_blocks
-from kantopt.report.units import in_unit
+from kantopt.report.units import in_unit, tier_label
 from kantopt.schema.answers.actions import PlanAction, actions_of
 from kantopt.schema.answers.explanation import (
     Conflict,
     ConflictItem,
-    Difference,
     Elsewhere,
     Explanation,
     NodesOfPodSet,
@@ -169,7 +168,7 @@ def _what_if(change: WhatIf | None, wide: bool) -> Iterator[Block]:
     yield Listing(f"WHAT IF {', '.join(change.edits)}", (change.verdict.message,))
     if change.differences:
         rows = tuple(
-            (_labelled(row), _number(row.before, row.unit), _number(row.after, row.unit))
+            (tier_label(row.name), _number(row.before, row.unit), _number(row.after, row.unit))
             for row in change.differences
         )
         yield Table("DIFFERENCE", ("WHAT", "AS IT IS", "WITH THE CHANGE"), rows)
@@ -177,10 +176,6 @@ def _what_if(change: WhatIf | None, wide: bool) -> Iterator[Block]:
         yield Paragraph("It changes nothing for the job.", "dim")
     title = f"PLAN{_for_whom(change.verdict)} with the change, verified step by step"
     yield from _plan(change.plan, title, wide)
-
-
-def _labelled(row: Difference) -> str:
-    return row.name.replace("milli-GPU", "GPUs").replace("priority=", "")
 
 
 def _number(text: str, unit: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kantopt.report.blocks import Paragraph
 from kantopt.report.goals import goals_shown
 from kantopt.report.losses import losses_line
+from kantopt.report.names import cluster_at
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.units import percent, size_bytes, tier_label, tier_number
 from kantopt.schema.answers.plan import Plan
@@ -49,8 +50,7 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
     yield quality(plan)
     yield from losses_line(plan)
     snapshot = plan.metadata.snapshot
-    name = snapshot.name or "the cluster"
-    moment = f" at {snapshot.captured_at}" if snapshot.captured_at else ""
+    where = cluster_at(snapshot.name, snapshot.captured_at)
     model = plan.model.metadata.name or "(unnamed)"
     found = {
         "none": "",
@@ -58,7 +58,7 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
         "fast": f", found by {plan.solver.strategy}",
         "cp-sat": ", found by cp-sat",
     }
-    text = f"{name}{moment}, model {model}, engine {plan.solver.engine}"
+    text = f"{where}, model {model}, engine {plan.solver.engine}"
     yield Paragraph(f"{text}{found[plan.solver.found_by]}.", "dim")
 
 

@@ -48,6 +48,11 @@ def _runs(key: tuple[str, int, str], numbers: list[int]) -> str:
     return f"{head}[{','.join(parts)}]{tail}"
 
 
+def cluster_at(name: str, captured_at: str | None, nobody: str = "the cluster") -> str:
+    """Name a cluster, and the moment of its snapshot: ``prod at 2026-09-01T03:00:00Z``."""
+    return (name or nobody) + (f" at {captured_at}" if captured_at else "")
+
+
 def on_devices(place: Place | None) -> str:
     """Write a node and, behind a colon, devices on it: ``gpu-001:0,1``; nothing for no place."""
     if place is None:

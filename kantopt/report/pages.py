@@ -7,6 +7,7 @@ from typing import Any
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
 from kantopt.report.layouts import blocks_of
+from kantopt.report.names import cluster_at
 from kantopt.report.page import page
 from kantopt.report.simulation_pictures import simulation_pictures
 from kantopt.report.terminal import pending_table, plan_sections
@@ -148,8 +149,7 @@ def _as_it_stands(picture: Picture) -> list[Block]:
         text += "nothing waits"
     if closed:
         text += f"; {plural(closed, 'node')} closed to pods"
-    moment = f" at {picture.captured_at}" if picture.captured_at else ""
     return [
         Paragraph(f"{text}.", "title"),
-        Paragraph(f"{picture.name or 'the cluster'}{moment}, as it stands.", "dim"),
+        Paragraph(f"{cluster_at(picture.name, picture.captured_at)}, as it stands.", "dim"),
     ]

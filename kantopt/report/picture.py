@@ -6,9 +6,8 @@ import itertools
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from xml.sax.saxutils import escape
 
-from kantopt.report.blocks import escaped
+from kantopt.report.chart import written
 from kantopt.report.units import in_unit, unit_name
 from kantopt.report.words import OURS, Words
 from kantopt.schema.answers.picture import Bar, Fate, Picture, Pods, Stay
@@ -51,7 +50,7 @@ def svg(picture: Picture, words: Words = OURS) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="11">',
-        f"<title>{_text(_title(picture))}</title>",
+        f"<title>{written(_title(picture))}</title>",
         _PATTERNS,
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
         *drawing.head(),
@@ -149,10 +148,10 @@ class _Drawing:
     def head(self) -> Iterator[str]:
         """Title, notes and what the colours mean."""
         y = 18.0
-        yield f'<text x="{_GAP}" y="{y}" font-size="14">{_text(_title(self.picture))}</text>'
+        yield f'<text x="{_GAP}" y="{y}" font-size="14">{written(_title(self.picture))}</text>'
         for note in self.notes:
             y += 15
-            yield f'<text x="{_GAP}" y="{y}" fill="#444">{_text(note)}</text>'
+            yield f'<text x="{_GAP}" y="{y}" fill="#444">{written(note)}</text>'
         x, y = _GAP, y + 10
         for said, fill in self.keys:
             yield f'<rect x="{x:.1f}" y="{y:.1f}" width="10" height="10" fill="{fill}"/>'
@@ -181,7 +180,7 @@ class _Drawing:
         for line in self.waiting_lines:
             y += 15
             x = _GAP + (2 * _LETTER if line.startswith(" ") else 0.0)
-            yield f'<text x="{x:.1f}" y="{y:.1f}" fill="#444">{_text(line.strip())}</text>'
+            yield f'<text x="{x:.1f}" y="{y:.1f}" fill="#444">{written(line.strip())}</text>'
 
     def _box(
         self, name: str, bars: Sequence[Bar], x: float, y: float, height: float
@@ -190,12 +189,12 @@ class _Drawing:
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{height:.1f}" '
             'rx="3" fill="#f6f7f8" stroke="#ccd2d7"/>'
         )
-        yield f'<text x="{x + _PAD:.1f}" y="{y + 13:.1f}" fill="#444">{_text(name)}</text>'
+        yield f'<text x="{x + _PAD:.1f}" y="{y + 13:.1f}" fill="#444">{written(name)}</text>'
         for i, bar in enumerate(bars):
             top = y + _TOP + i * (self.thick + 2)
             if self.named:
                 low = top + self.thick - 2.5
-                yield f'<text x="{x + _PAD:.1f}" y="{low:.1f}">{_text(bar.name)}</text>'
+                yield f'<text x="{x + _PAD:.1f}" y="{low:.1f}">{written(bar.name)}</text>'
             yield from self._bar(bar, _pieces(bar.before, after=False), x + self.left, top)
             if self.picture.planned:
                 right = x + self.left + _BAR + _GAP
@@ -213,7 +212,7 @@ class _Drawing:
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.thick}" '
             f'fill="{"url(#barred)" if bar.marks else "#fff"}" stroke="#b5bdc4" '
-            f'stroke-width=".5"><title>{_text(self.words.of(told))}</title></rect>'
+            f'stroke-width=".5"><title>{written(self.words.of(told))}</title></rect>'
         )
         at = x
         for (pods, fate), count in pieces.items():
@@ -226,7 +225,7 @@ class _Drawing:
             yield (
                 f'<rect x="{at:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{self.thick}" '
                 f'fill="{self._fill(pods, fate)}" stroke="#fff" stroke-width=".5">'
-                f"<title>{_text(self.words.of(told))}</title></rect>"
+                f"<title>{written(self.words.of(told))}</title></rect>"
             )
             at += wide
         if unit == "milli-GPU" and self.named:
@@ -340,7 +339,3 @@ def in_use(picture: Picture) -> str:
         counted = ", of those that take pods" if shut else ""
         said += f"; nodes partly used{counted}: {' -> '.join(map(str, picture.partly_used))}"
     return said
-
-
-def _text(text: str) -> str:
-    return escape(escaped(text))

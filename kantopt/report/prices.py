@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.explanation import action_rows
+from kantopt.report.names import cluster_at
 from kantopt.report.units import duration, thousandths
 from kantopt.schema.answers.prices import Price, PriceList
 from kantopt.schema.hints import plural
@@ -49,9 +50,8 @@ def _headline(prices: PriceList) -> Iterator[Block]:
         yield Paragraph(
             f"Room for {prices.job} is cheapest in {first.domain}: {_said(first)}.", "title"
         )
-    name = prices.metadata.name or "the cluster"
-    moment = f" at {prices.snapshot.captured_at}" if prices.snapshot.captured_at else ""
-    yield Paragraph(f"{name}{moment}, model {prices.model or '(unnamed)'}.", "dim")
+    where = cluster_at(prices.metadata.name, prices.snapshot.captured_at)
+    yield Paragraph(f"{where}, model {prices.model or '(unnamed)'}.", "dim")
 
 
 def _said(price: Price) -> str:

@@ -126,7 +126,7 @@ def _amount(measure: Measure, estimate: Estimate, interval: bool) -> str:
     """Write a mean, with its interval if that is wanted and known."""
     if estimate.mean is None:
         return "-"
-    text = _number(measure.unit, estimate.mean)
+    text = number_in(measure.unit, estimate.mean)
     if any(estimate.at_least):
         return f">{text}"
     return text + (_about(measure, estimate.half_width) if interval else "")
@@ -136,17 +136,17 @@ def _difference(measure: Measure, estimate: Estimate) -> str:
     if estimate.difference is None:
         return "-"
     sign = "-" if estimate.difference < 0 else "+"
-    text = sign + _number(measure.unit, abs(estimate.difference))
+    text = sign + number_in(measure.unit, abs(estimate.difference))
     return text + _about(measure, estimate.difference_half_width)
 
 
 def _about(measure: Measure, half_width: float | None) -> str:
     """Write half of an interval; where all traces agree there is nothing to say."""
-    return f" +-{_number(measure.unit, half_width)}" if half_width else ""
+    return f" +-{number_in(measure.unit, half_width)}" if half_width else ""
 
 
-def _number(unit: str, value: float) -> str:
-    """Write a number as an operator reads it."""
+def number_in(unit: str, value: float) -> str:
+    """Write a number of a metric over time as an operator reads it."""
     if unit == "share":
         return percent(value, 1)
     if unit == "ms":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table, in_lines
-from kantopt.report.units import duration, percent
+from kantopt.report.simulation import number_in
 from kantopt.schema.answers.sweep import Sweep, SweepValue
 from kantopt.schema.hints import plural
 
@@ -101,16 +101,10 @@ def _cell(value: SweepValue | None) -> str:
     if value is None or value.mean is None:
         return "-"
     sign = ">" if any(value.at_least) else ""
-    text = f"{sign}{_amount(value.mean, value.unit)}"
+    text = f"{sign}{number_in(value.unit, value.mean)}"
     if value.half_width is not None:
-        text += f" +- {_amount(value.half_width, value.unit)}"
+        text += f" +- {number_in(value.unit, value.half_width)}"
     return text
-
-
-def _amount(value: float, unit: str) -> str:
-    if unit == "ms":
-        return duration(value / 1000)
-    return percent(value, 1) if unit == "share" else f"{value:.1f}".removesuffix(".0")
 
 
 def _rest(sweep: Sweep) -> Iterator[Block]:

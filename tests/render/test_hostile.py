@@ -18,7 +18,7 @@ from kantopt.errors import BadDataError
 from kantopt.render import manifests, targets
 from kantopt.render.kube import script
 from kantopt.render.shell import word
-from kantopt.report import page, picture
+from kantopt.report import chart, page
 from kantopt.schema.jobs import PodRef
 from scripts.fuzz_renderers import SAMPLE
 from tests.render.hostile import CANARY, CANARY_FILE, NUL, Strings, without_nul
@@ -100,8 +100,8 @@ def plainly(data: dict[str, Any], *, ascii_only: bool) -> str:
         ("kubectl --shell", script, "comment", "# {}".format),
         ("kueue", manifests, "one_line", as_it_is),
         ("volcano", manifests, "yaml_text", plainly),
-        ("svg", picture, "escape", as_it_is),
-        ("svg", picture, "escaped", as_it_is),
+        ("svg", chart, "escape", as_it_is),
+        ("svg", chart, "escaped", as_it_is),
         ("html", page, "_as_json", json.dumps),
         ("html", page, "escaped", Markup),
     ],

@@ -133,7 +133,7 @@ def certify(
     deadline = _deadline(time_limit)
     question = read(*sources)
     chosen = model_pending(question, judging_model(question, model), question.asked)
-    return certified(question, chosen, Options(), deadline).certificate
+    return certified(question, chosen, Options(), deadline)
 
 
 def explain(

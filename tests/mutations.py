@@ -65,7 +65,7 @@ def certificates(seed: int) -> Iterator[tuple[Certificate, list[RawDocument]]]:
 
 def _certified(raws: list[RawDocument], model: Model) -> Certificate:
     question = question_of(raws)
-    return certify(question, model, Options(workers=1), Deadline.within(SECONDS)).certificate
+    return certify(question, model, Options(workers=1), Deadline.within(SECONDS))
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[Path]:

@@ -109,7 +109,7 @@ def certify(
                 emit("", log)  # what an earlier run left there is not part of this one
             required = required_jobs(question, require or (), chosen)
             settings = search.settings(require=required, log=log)
-            result = judge(
+            certificate = judge(
                 question,
                 chosen,
                 settings,
@@ -119,11 +119,10 @@ def certify(
                 tell=progress.tell,
                 solver=solver,
             )
-            progress.end(result.certificate.verdict)
-        better = result.certificate.counter_example
+            progress.end(certificate.verdict)
+        better = certificate.counter_example
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
-        certificate = result.certificate
         shown.of(question).answer(
             certificate,
             certificate.warnings,

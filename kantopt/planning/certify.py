@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.certificates.arrivals import with_victims_back, without_wishes
@@ -15,6 +14,7 @@ from kantopt.planning.certificates.judged import (
     Judged,
     at_once,
     better_bounds,
+    final_of,
     judged_between,
     sealed,
     spared,
@@ -25,7 +25,6 @@ from kantopt.planning.certificates.later import Since, placement_in
 from kantopt.planning.certificates.preempted import broken
 from kantopt.planning.certificates.second_opinion import second_opinion
 from kantopt.planning.certificates.witnesses import Witnesses
-from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.judge import judge_plan
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import plan_document
@@ -38,10 +37,9 @@ from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.together import search_together
-from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.answers.certificate import (
     Certificate,
     CertificateMetadata,
@@ -59,21 +57,12 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.order.sequence import sequence
 from kantopt.shares import CERTIFY_FIRST, CERTIFY_LAST, CROSS_CHECK, WRITING_CERTIFICATE
 from kantopt.verify.metrics import measure
-from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from kantopt.version import __version__
 
 _BUT_REQUIRED = tuple(rule for rule in Rule if rule is not Rule.REQUIRED)
 _LAST_LOOK = 3
 """Judgings of a plan that must be left for a last look for multipliers, which is not cut short."""
-
-
-@dataclass(frozen=True, slots=True)
-class Certified:
-    """A certificate and how the run ended."""
-
-    certificate: Certificate
-    tiers: tuple[Tier, ...]
 
 
 def judged_plan(
@@ -121,7 +110,7 @@ def certify(
     cross_check: bool = False,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
-) -> Certified:
+) -> Certificate:
     """Judge a plan, bound each of its objectives, and look for a better one.
 
     Parameters
@@ -180,16 +169,11 @@ def certify(
         plan=judged.plan,
     )
     if judged.verdict.findings:
-        return Certified(sealed(certificate), ())
+        return sealed(certificate)
     instance = question.instance(model)
-    waves, _ = waves_of(instance, judged.plan, "the plan")
-    final = without_leftovers(replay(instance, waves)[1], waves)
+    final = final_of(instance, judged.plan)
     run = _Certification(question, instance, final, options, deadline, cross_check)
-    return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
-
-
-def _work(deadline: Deadline) -> float | None:
-    return deadline.asked if deadline.deterministic else None
+    return sealed(run.complete(certificate, tell, solver))
 
 
 class _Certification:
@@ -289,7 +273,8 @@ class _Certification:
         from kantopt.cp.solve import Budget
 
         workers = self.options.workers
-        budget = Budget(self.deadline, self.options.seed, workers, work=_work(self.deadline))
+        work = self.deadline.asked if self.deadline.deterministic else None
+        budget = Budget(self.deadline, self.options.seed, workers, work=work)
         digest = None
         if self.options.log is not None:
             with contextlib.suppress(FileNotFoundError), open(self.options.log, "rb") as log:

@@ -111,7 +111,7 @@ def certified(first: list[Object], later: list[Object]) -> Certificate:
     model, question = load_model("mixed"), question_of(documents[0])
     found = became_of(question, *documents, Import(), model)
     assert isinstance(found, Between)
-    return certify(question, model, Options(), Deadline.within(20), later=found).certificate
+    return certify(question, model, Options(), Deadline.within(20), later=found)
 
 
 def test_of_two_dumps_none_says_that_pods_which_are_yet_to_come_have_gone() -> None:

@@ -125,7 +125,7 @@ def fit(question: Question, name: str, engine: Engine) -> Said:
 
 def certified(question: Question, judged: Plan) -> Certificate:
     """``kantopt certify --plan``, under the model that the plan was made for."""
-    return certify(replace(question, plan=judged), judged.model, Options(), deadline()).certificate
+    return certify(replace(question, plan=judged), judged.model, Options(), deadline())
 
 
 def explained(question: Question, name: str) -> Explanation:

@@ -61,7 +61,7 @@ def test_a_certificate_says_of_which_jobs_a_tier_speaks() -> None:
     plan = make_plan(question, model, Options(workers=1), Deadline(None)).plan
     assert [tier.preempts for tier in plan.objectives][:5] == [True, None, None, None, False]
     given = question_of([*raws, RawDocument("plan", 0, dump_data(plan))])
-    certificate = certify(given, model, Options(workers=1), Deadline(None)).certificate
+    certificate = certify(given, model, Options(workers=1), Deadline(None))
     assert certificate.verdict == "OPTIMAL"
     assert [tier.preempts for tier in certificate.tiers][:5] == [True, None, None, None, False]
     document = dump_data(certificate)
@@ -78,7 +78,7 @@ def test_what_a_plan_claims_beyond_a_certificate_is_told() -> None:
     model = chosen_model(question, None)
     plan = make_plan(question, model, Options(workers=1), Deadline(None)).plan
     given = question_of([*raws, RawDocument("plan", 0, dump_data(plan))])
-    tiers = certify(given, model, Options(workers=1), Deadline(None)).certificate.tiers
+    tiers = certify(given, model, Options(workers=1), Deadline(None)).tiers
     assert list(better_bounds(plan, tiers)) == []
     weaker = [tier.model_copy(update={"bound": 0, "status": "FEASIBLE"}) for tier in tiers]
     claims = [tier for tier in plan.objectives if tier.bound]

@@ -48,7 +48,7 @@ def certified(case: DumpPair) -> Certificate:
     found = became_of(question, first, later, Import(), model)
     assert isinstance(found, Between)
     limit = Deadline.within(SECONDS)
-    certificate = certify(question, model, Options(workers=1), limit, later=found).certificate
+    certificate = certify(question, model, Options(workers=1), limit, later=found)
     raw = RawDocument("certificate", 0, dump_data(certificate))
     checked = check_certificate(certificate, raw, first, None, later)
     assert checked.findings == ()

@@ -79,7 +79,7 @@ def certified(
     found = became_of(question, before, after, Import(), model)
     assert isinstance(found, Between)
     limit = Deadline.within(20)
-    certificate = certify(question, model, Options(workers=1), limit, later=found).certificate
+    certificate = certify(question, model, Options(workers=1), limit, later=found)
     raw = RawDocument("certificate", 0, dump_data(certificate))
     assert check_certificate(certificate, raw, before, None, after).findings == ()
     return certificate

@@ -8,14 +8,20 @@ from dataclasses import replace
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.certificates.assumed import assumed
 from kantopt.planning.certificates.between import Between, became_of
-from kantopt.planning.certificates.judged import Judged, judged_between, sealed, spared, subject_of
+from kantopt.planning.certificates.judged import (
+    Judged,
+    final_of,
+    judged_between,
+    sealed,
+    spared,
+    subject_of,
+)
 from kantopt.planning.certificates.later import Since, placement_in
 from kantopt.planning.certificates.preempted import broken
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.claims import claim, compared
 from kantopt.planning.document.judge import judge_plan, unchecked_claims, verdict_of
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.problem.actions import without_leftovers
 from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
@@ -29,7 +35,6 @@ from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
-from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 
@@ -216,8 +221,7 @@ class _Judge:
 
     def _values(self, instance: Instance, plan: Plan) -> tuple[int, ...]:
         """Required jobs that a plan leaves out, and its values."""
-        waves, _ = waves_of(instance, plan, "the plan")
-        final = without_leftovers(replay(instance, waves)[1], waves)
+        final = final_of(instance, plan)
         lacking = len(check(instance, final, (Rule.REQUIRED,)))
         return (lacking, *measure(instance, final, tiers_of(instance)))
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from kantopt.planning.certificates.arrivals import judge_arrivals
 from kantopt.planning.certificates.between import Between
+from kantopt.planning.document.actions import waves_of
+from kantopt.planning.document.claims import as_standing
 from kantopt.planning.document.judge import verdict_of
 from kantopt.planning.document.left import left_pending
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.question import Question
-from kantopt.problem.actions import Wave
+from kantopt.problem.actions import Wave, without_leftovers
 from kantopt.problem.difference import Numbering, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -25,6 +27,7 @@ from kantopt.schema.answers.reports import Verdict
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
 from kantopt.verify.metrics import measure
+from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 
 
@@ -48,6 +51,12 @@ def subject_of(question: Question, model: Model, judged: Judged) -> Subject:
         plan=canonical_digest(judged.plan),
         judged=judged.given,
     )
+
+
+def final_of(instance: Instance, plan: Plan) -> Placement:
+    """Return where a plan ends, without what fills left-over room."""
+    waves, _ = waves_of(instance, plan, "the plan")
+    return without_leftovers(replay(instance, waves)[1], waves)
 
 
 def sealed(certificate: Certificate) -> Certificate:
@@ -84,11 +93,7 @@ def judged_between(between: Between, model: Model) -> Judged:
     instance = question.instance(model)
     placement = between.decided.placement(instance)
     plan = written(question, instance, placement, at_once(instance, placement))
-    findings = [
-        docs.Standing(rule=fault.rule, subject=fault.subject, message=fault.message)
-        for fault in found
-    ]
-    verdict = verdict_of("plan", findings, (), question.notes)
+    verdict = verdict_of("plan", [*map(as_standing, found)], (), question.notes)
     return Judged(plan, "later snapshot", verdict, tuple(notes))
 
 

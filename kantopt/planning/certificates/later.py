@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.planning.document.identity import running_pods
+from kantopt.planning.later.successors import pods_of
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import without_victims
 from kantopt.problem.cluster import Spot
@@ -166,7 +168,7 @@ def since(question: Question, later: Question) -> Question | Since:
         {node.name for node in cluster.nodes} for cluster in (question.snapshot, later.snapshot)
     )
     history = History(
-        stayed=_running(left),
+        stayed=running_pods(snapshot),
         placed=0,
         arrived=0,
         gone=tuple(
@@ -189,15 +191,7 @@ def since(question: Question, later: Question) -> Question | Since:
 def _pods(job: Job) -> list[tuple[str, str, str]]:
     """Name, uid and node of each running pod of a job; no name where the document has none."""
     return [
-        pod
-        for podset in job.pod_sets
-        for place in podset.assignments
-        for pod in (
-            *((pod.name, pod.uid, place.node) for pod in place.pods),
-            *[("", "", place.node)] * (place.count - len(place.pods)),
-        )
+        ("", "", pod.node) if pod.ref is None else (pod.ref.name, pod.ref.uid, pod.node)
+        for pod in pods_of([job])
+        if pod.node is not None
     ]
-
-
-def _running(jobs: tuple[Job, ...]) -> int:
-    return sum(job.running for job in jobs)

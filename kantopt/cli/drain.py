@@ -1,6 +1,7 @@
 """``kantopt drain``: ``kantopt defrag`` with nodes to be emptied as its goal."""
 
 import inspect
+import os
 import sys
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 
 from kantopt.cli import completion
 from kantopt.cli.defrag import defrag
-from kantopt.cli.named import check_no_file
+from kantopt.cli.named import DOCUMENTS
 from kantopt.errors import UsageError
 
 _NODES = Annotated[
@@ -42,7 +43,10 @@ def drain(nodes: list[str], files: list[str] | None = None, **options: Any) -> i
     pods can go, 3 some stay (the plan for the others is written), 4 with --require-goal they
     provably must.
     """
-    check_no_file(nodes, "drain", "names of nodes")
+    for name in nodes:
+        if name.endswith(DOCUMENTS) or os.path.isfile(name):  # a folder may be called like a node
+            expected = f"names of nodes, and files behind -f (did you mean -f {name}?)"
+            raise UsageError(f"drain: found the file {name}, expected {expected}")
     if files is None and sys.stdin.isatty():
         raise UsageError("drain: found no input, expected --file FILE or a cluster on stdin")
     goal = [f"drain={node}" for node in nodes]

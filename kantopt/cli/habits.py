@@ -72,8 +72,8 @@ class Habits:
         ),
     ] = None
 
-    def refuse_plan_files(self, option: str) -> None:
-        """Refuse the files that hold a plan, or figures of one, where ``option`` makes none.
+    def refuse_plan_files(self) -> None:
+        """Refuse the files that hold a plan, or figures of one, for prices, which are none.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Habits:
         for name, path in (("--last-plan", self.last_plan), ("--metrics-file", self.metrics_file)):
             if path is not None:
                 expected = "none: what it writes is no plan"
-                raise UsageError(f"{option}: found {name} beside it, expected {expected}")
+                raise UsageError(f"--clear: found {name} beside it, expected {expected}")
 
     @contextlib.contextmanager
     def run(self, inputs: Sequence[str], shown: Shown) -> Iterator["Run"]:

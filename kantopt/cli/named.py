@@ -1,7 +1,6 @@
 """Arguments of commands about one job: files in any order, and the job."""
 
 import os
-from collections.abc import Sequence
 
 from kantopt.errors import UsageError
 
@@ -11,22 +10,8 @@ def in_namespace(name: str, namespace: str | None) -> str:
     return name if namespace is None or "/" in name else f"{namespace}/{name}"
 
 
-_DOCUMENTS = (".json", ".yaml", ".yml", ".gz")
+DOCUMENTS = (".json", ".yaml", ".yml", ".gz")
 """What names of documents end in, and those of jobs and nodes do not."""
-
-
-def check_no_file(names: Sequence[str], command: str, what: str) -> None:
-    """Check that no file stands where names do.
-
-    Raises
-    ------
-    UsageError
-        If one does: an option ``-f`` names files.
-    """
-    for name in names:
-        if name.endswith(_DOCUMENTS) or os.path.isfile(name):  # a folder may be called like a node
-            expected = f"{what}, and files behind -f (did you mean -f {name}?)"
-            raise UsageError(f"{command}: found the file {name}, expected {expected}")
 
 
 def files_and_job(
@@ -56,4 +41,4 @@ def files_and_job(
 
 def _is_file(argument: str) -> bool:
     """Whether an argument is a file or, though none is there, is called like a document."""
-    return argument.endswith(_DOCUMENTS) or os.path.exists(argument)
+    return argument.endswith(DOCUMENTS) or os.path.exists(argument)

@@ -93,7 +93,7 @@ def plan(
         expected = f"--for or --require beside it, or --pending '{namespace}/*'"
         raise UsageError(f"--namespace: found no job that it is for, expected {expected}")
     if clear is not None:
-        habits.refuse_plan_files("--clear")
+        habits.refuse_plan_files()
     wanted = None if wanted is None else in_namespace(wanted, namespace)
     require = [in_namespace(name, namespace) for name in require or ()]
     shown = answer.shown(output, output_file, files)

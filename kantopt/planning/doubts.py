@@ -57,7 +57,7 @@ def doubts(
         yield from _names(snapshot, named)
     yield from _labels_of_no_node(snapshot, every)
     yield from _quotas_of_no_node(snapshot)
-    running = [job for job in named if _runs(job)]
+    running = [job for job in named if job.running]
     if running:
         names = [job.full_name for job in running]
         yield (
@@ -259,10 +259,6 @@ def _amounts(podset: PodSet) -> Iterator[tuple[str, str | int]]:
     )
     for part in parts:
         yield from part.items()
-
-
-def _runs(job: Job) -> bool:
-    return any(podset.assignments for podset in job.pod_sets)
 
 
 def _by(pairs: Iterable[tuple[_What, Job]]) -> dict[_What, list[str]]:

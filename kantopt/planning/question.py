@@ -173,7 +173,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         pending += read.pending.jobs
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
-    listed = _jobs_of((raw, doc) for raw, doc in pairs if not (how.since and _is_cluster(doc)))
+    # Which jobs lists have that came to the cluster since is no matter.
+    apart = JobList if how.since else ClusterSnapshot | JobList
+    listed = [(raw.label, doc.jobs) for raw, doc in pairs if isinstance(doc, apart) and doc.jobs]
     problems = problems or list(_repeated([*listed, *([] if how.since else of_import)]))
     if problems:
         raise BadDataError(problems)
@@ -329,17 +331,6 @@ def imported(
         patterns_known=patterns_known,
     )
     return read, annotations_read(objects)
-
-
-def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, Sequence[Job]]]:
-    """Jobs of each document that lists any, beside its name."""
-    for raw, doc in pairs:
-        if isinstance(doc, ClusterSnapshot | JobList) and doc.jobs:
-            yield raw.label, doc.jobs
-
-
-def _is_cluster(document: Part) -> bool:
-    return isinstance(document, ClusterSnapshot)
 
 
 def _repeated(listed: Sequence[tuple[str, Sequence[Job]]]) -> Iterator[Problem]:

@@ -45,9 +45,9 @@ def question_digest(question: Question, model: Model, options: Mapping[str, obje
     would lose is for :func:`still_best` to look at. Resource versions play no role. ``options`` are
     those that have a say in the plan.
     """
-    snapshot = _without(dump_data(question.snapshot), _VERSION)
+    snapshot = _without_versions(dump_data(question.snapshot))
     snapshot.pop("metadata", None)
-    pending = [_without(dump_data(job), _VERSION) for job in question.pending]
+    pending = [_without_versions(dump_data(job)) for job in question.pending]
     times = _times(question, model)
     return text_digest([__version__, snapshot, pending, times, dump_data(model), dict(options)])
 
@@ -193,11 +193,11 @@ def refreshed(plan: Plan, question: Question) -> Plan:
     return identified(timed(today, snapshot.captured_at))
 
 
-def _without(data: Any, key: str) -> Any:
-    """Copy plain data without a key, wherever it stands."""
+def _without_versions(data: Any) -> Any:
+    """Copy plain data without resource versions, wherever they stand."""
     if isinstance(data, dict):
-        return {name: _without(value, key) for name, value in data.items() if name != key}
-    return [_without(item, key) for item in data] if isinstance(data, list) else data
+        return {name: _without_versions(x) for name, x in data.items() if name != _VERSION}
+    return [_without_versions(item) for item in data] if isinstance(data, list) else data
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,9 +133,8 @@ class _Goal:
     instance: Instance
     jobs: Sequence[Job]
 
-    def fail(self, found: str, expected: str, hint: str = "") -> UsageError:
-        more = f" ({hint})" if hint else ""
-        return UsageError(f"--goal {self.text}: found {found}, expected {expected}{more}")
+    def fail(self, found: str, expected: str) -> UsageError:
+        return UsageError(f"--goal {self.text}: found {found}, expected {expected}")
 
     def unknown(self, found: str, expected: str, hint: str = "") -> BadDataError:
         return BadDataError([Problem(f"--goal {self.text}", "", found, expected, hint)])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.balance import arrives_in, balance
+from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.job import AntiAffinity, Spread
@@ -230,7 +231,8 @@ def _shares(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> IntVar:
 
     def make() -> IntVar:
         shares = m.cp.new_bool_var(f"kept_shares[{queue.index},{r},{kept.priority}]")
-        key, most = ("kept is beyond", queue.index, r, kept.priority), _most_used(m, queue, r)
+        key = ("kept is beyond", queue.index, r, kept.priority)
+        most = most_used(m.instance, queue.index, r)
         m.cp.add(m.positive(key, beyond, most) + came - shares <= 1)
         return shares
 
@@ -270,22 +272,8 @@ def _beyond(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> LinearExpr
     use = _use(m, kept, queue, r)
     if not quota.guaranteed or isinstance(use, int):
         return use if not isinstance(use, int) else max(0, use - quota.guaranteed)
-
-    def make() -> IntVar:
-        name = f"beyond_kept[{queue.index},{r},{kept.priority}]"
-        beyond = m.cp.new_int_var(0, _most_used(m, queue, r), name)
-        m.cp.add(beyond >= use - quota.guaranteed)
-        return beyond
-
-    return m.once(("beyond_kept", queue.index, r, kept.priority), make)
-
-
-def _most_used(m: Variables, queue: Queue, r: int) -> int:
-    return sum(
-        podset.count * podset.demand[r]
-        for podset in m.instance.podsets
-        if m.instance.jobs[podset.job].queue == queue.index
-    )
+    key = ("beyond_kept", queue.index, r, kept.priority)
+    return m.at_least(key, use - quota.guaranteed, most_used(m.instance, queue.index, r))
 
 
 def _apart(m: Variables, kept: _Kept, t: int, term: AntiAffinity) -> None:

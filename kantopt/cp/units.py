@@ -1,4 +1,4 @@
-"""Units to count loads in."""
+"""Amounts that pods ask for: units to count them in, and the most that a queue's could take."""
 
 from __future__ import annotations
 
@@ -20,4 +20,13 @@ def request_units(instance: Instance) -> tuple[int, ...]:
         )
         or 1
         for r in range(len(instance.resources))
+    )
+
+
+def most_used(instance: Instance, q: int, r: int) -> int:
+    """Most of a resource that the pods of a queue could take."""
+    return sum(
+        podset.count * podset.demand[r]
+        for podset in instance.podsets
+        if instance.jobs[podset.job].queue == q
     )

@@ -361,12 +361,12 @@ class Variables:
 
         return self.once(("satisfied", j), make)
 
-    def beyond(self, key: Hashable, terms: Terms, limit: int) -> IntVar:
-        """Sum of some Booleans beyond a limit (at least that much)."""
+    def at_least(self, key: Hashable, expr: LinearExprT, most: int) -> IntVar:
+        """Return what an expression of at most ``most`` is above 0 (at least that much)."""
 
         def make() -> IntVar:
-            answer = self.cp.new_int_var(0, len(terms) - limit, str(key))
-            self.cp.add(answer >= weighted(terms) - limit)
+            answer = self.cp.new_int_var(0, most, str(key))
+            self.cp.add(answer >= expr)
             return answer
 
         return self.once(key, make)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
 from kantopt.cp.metrics.balance import balance_expr
@@ -72,12 +72,4 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
 def tier_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Value of a tier: the expression of its metric, or what that is above the tier's target."""
     expr = EXPRESSIONS[tier.metric](m, tier)
-    if not tier.target:
-        return expr
-
-    def make() -> IntVar:
-        over = m.cp.new_int_var(0, MOST, f"over[{tier.name}]")
-        m.cp.add(over >= expr - tier.most(0))
-        return over
-
-    return m.once(("over", tier), make)
+    return m.at_least(("over", tier), expr - tier.most(0), MOST) if tier.target else expr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.counted import counted
@@ -25,10 +25,4 @@ def allocation_expr(m: Variables, tier: Tier) -> LinearExprT:
                 if podsets[s].gpu_milli
             ]
         )
-
-    def make() -> IntVar:
-        free = m.cp.new_int_var(0, offered, "unallocated")
-        m.cp.add(free >= offered - placed)
-        return free
-
-    return m.once(("unallocated", tier.selector), make)
+    return m.at_least(("unallocated", tier.selector), offered - placed, offered)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.job import PodSet
@@ -30,18 +30,7 @@ def _missed(m: Variables, podset: PodSet) -> Iterator[LinearExprT]:
             here.append((m.arrive[s][n], 1))
             most = podset.count
         missed = pods - weighted(here)
-        yield missed if most <= pods else _positive(m, (s, n), missed, pods)
+        yield missed if most <= pods else m.at_least(("missed", s, n), missed, pods)
     total = sum(wanted.values())
     if podset.running and total < podset.count:
-        yield _positive(m, (s, "placed"), m.placed(s) - total, podset.count - total)
-
-
-def _positive(m: Variables, key: tuple[int, int | str], expr: LinearExprT, most: int) -> IntVar:
-    """Return what an expression of at most ``most`` is above 0."""
-
-    def make() -> IntVar:
-        over = m.cp.new_int_var(0, most, f"missed[{key[0]},{key[1]}]")
-        m.cp.add(over >= expr)
-        return over
-
-    return m.once(("missed", *key), make)
+        yield m.at_least(("missed", s, "placed"), m.placed(s) - total, podset.count - total)

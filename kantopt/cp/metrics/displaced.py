@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
@@ -23,22 +23,13 @@ def displaced_expr(m: Variables, tier: Tier) -> LinearExprT:
             constant += whole(tier, m.instance, job)
             terms += [(placed, -w) for each in there for placed, w in each]
         elif job.min_count:
-            every = [term for each in there for term in each]
+            every = weighted([term for each in there for term in each])
             mass = core(tier, m.instance, job)
-            terms.append((_short(m, tier, job.index, every, mass), 1))
+            key = ("displaced", job.index, -1, tier.unit)
+            terms.append((m.at_least(key, mass - every, max(0, mass)), 1))
         else:
             for i, (role, each) in enumerate(zip(job.roles, there, strict=True)):
                 least = weights[i] * role.min_count
-                terms.append((_short(m, tier, job.index, each, least, i), 1))
+                key = ("displaced", job.index, i, tier.unit)
+                terms.append((m.at_least(key, least - weighted(each), least), 1))
     return weighted(terms) + constant
-
-
-def _short(m: Variables, tier: Tier, j: int, placed: Terms, least: int, role: int = -1) -> IntVar:
-    """By how much less is placed than there must be."""
-
-    def make() -> IntVar:
-        short = m.cp.new_int_var(0, max(0, least), f"displaced[{j},{role}]")
-        m.cp.add(short >= least - weighted(placed))
-        return short
-
-    return m.once(("displaced", j, role, tier.unit), make)

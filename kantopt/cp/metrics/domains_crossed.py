@@ -18,5 +18,7 @@ def domains_crossed_expr(m: Variables, tier: Tier) -> LinearExprT:
             touches = add_touches(m, need, need.preferred)
             fewest = fewest_for_need(m.instance, need)
             if len(touches) > fewest:
-                terms.append((m.beyond(("crossed", need.index), touches, fewest), 1))
+                excess = weighted(touches) - fewest
+                key = ("crossed", need.index)
+                terms.append((m.at_least(key, excess, len(touches) - fewest), 1))
     return weighted(terms)

@@ -22,5 +22,6 @@ def excess_groups_expr(m: Variables, tier: Tier) -> LinearExprT:
             fewest = fewest_groups(m.instance, job, tier.level)
             if len(touches) > fewest:
                 key = ("groups", tier.level, job.index)
-                terms.append((m.beyond(key, touches, fewest), 1))
+                excess = weighted(touches) - fewest
+                terms.append((m.at_least(key, excess, len(touches) - fewest), 1))
     return weighted(terms)

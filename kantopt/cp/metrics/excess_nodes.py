@@ -18,7 +18,9 @@ def excess_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
             touches = touched(m, job, list(range(len(m.instance.nodes))), "node")
             fewest = fewest_nodes(m.instance, job)
             if len(touches) > fewest:
-                terms.append((m.beyond(("nodes", job.index), touches, fewest), 1))
+                excess = weighted(touches) - fewest
+                key = ("nodes", job.index)
+                terms.append((m.at_least(key, excess, len(touches) - fewest), 1))
     return weighted(terms)
 
 

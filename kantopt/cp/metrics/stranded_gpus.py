@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
@@ -39,31 +41,22 @@ def _stays_as_it_is(m: Variables, node: Node) -> bool:
     return all(not new and m.may.fixed(s) for s, _, new in m.on_node[node.index])
 
 
-def _counted(m: Variables, node: Node) -> list[tuple[int, int, int]]:
-    """Resource, limit and milli-GPU per unit of the GPUs that a node merely counts."""
+def _gpus(m: Variables, capacity: Sequence[int | None]) -> list[tuple[int, int, int]]:
+    """Resource, limit and milli-GPU per unit of the GPUs of a node, or of one of its devices."""
     return [
         (r, limit, gpu_milli(name, 1))
-        for r, (name, limit) in enumerate(zip(m.instance.resources, node.capacity, strict=True))
-        if limit and gpu_milli(name, 1)
-    ]
-
-
-def _shares(m: Variables, node: Node, d: int) -> list[tuple[int, int, int]]:
-    """Resource, limit and milli-GPU per unit of a GPU that is a device."""
-    return [
-        (r, limit, gpu_milli(name, 1))
-        for r, (name, limit) in enumerate(
-            zip(m.instance.resources, node.devices[d].capacity, strict=True)
-        )
+        for r, (name, limit) in enumerate(zip(m.instance.resources, capacity, strict=True))
         if limit and gpu_milli(name, 1)
     ]
 
 
 def _free_gpus(m: Variables, node: Node, weight: int) -> Terms:
     n = node.index
-    terms: Terms = [(m.free(n, r, limit), weight * per) for r, limit, per in _counted(m, node)]
-    for d in range(len(node.devices)):
-        terms += [(m.device_free(n, d, r), weight * per) for r, _, per in _shares(m, node, d)]
+    own = _gpus(m, node.capacity)
+    terms: Terms = [(m.free(n, r, limit), weight * per) for r, limit, per in own]
+    for d, device in enumerate(node.devices):
+        shares = _gpus(m, device.capacity)
+        terms += [(m.device_free(n, d, r), weight * per) for r, _, per in shares]
     return terms
 
 
@@ -97,9 +90,9 @@ def _usable(m: Variables, node: Node, i: int, shape: Shape) -> list[IntVar]:
     if any(
         gpu_milli(name, a) for name, a in zip(m.instance.resources, shape.requests, strict=True)
     ):
-        for r, limit, per in _counted(m, node):
+        for r, limit, per in _gpus(m, node.capacity):
             use(per * m.free(n, r, limit), per * limit, (hosts,))
     for d, fits in fitting.items():
-        for r, limit, per in _shares(m, node, d):
+        for r, limit, per in _gpus(m, node.devices[d].capacity):
             use(per * m.device_free(n, d, r), per * limit, (hosts, fits))
     return usable

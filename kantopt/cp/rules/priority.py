@@ -9,7 +9,7 @@ from functools import partial
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
 from kantopt.cp.kept_room import add_kept_room
-from kantopt.cp.rules.quota import most_used
+from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.job import Job, Spread
@@ -253,7 +253,7 @@ def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> L
         return use
 
     def make() -> IntVar:
-        most = most_used(m, queue.index, r) + added
+        most = most_used(m.instance, queue.index, r) + added
         beyond = m.cp.new_int_var(0, most, f"beyond_back[{queue.index},{r},{job.index}]")
         m.cp.add_max_equality(beyond, [0, use - within(quota.guaranteed)])
         return beyond

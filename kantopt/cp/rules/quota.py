@@ -6,18 +6,10 @@ from collections.abc import Sequence
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
+from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
-
-
-def most_used(m: Variables, q: int, r: int) -> int:
-    """Most of a resource that the pods of a queue could take."""
-    return sum(
-        podset.count * podset.demand[r]
-        for podset in m.instance.podsets
-        if m.instance.jobs[podset.job].queue == q
-    )
 
 
 def add_quota(m: Variables) -> None:
@@ -85,7 +77,7 @@ def _both(m: Variables, queue: Queue, quota: Quota, came: LinearExprT) -> IntVar
     r = quota.resource
 
     def make() -> IntVar:
-        most = max(1, most_used(m, queue.index, r))
+        most = max(1, most_used(m.instance, queue.index, r))
         beyond = m.positive(("is beyond", queue.index, r), _beyond(m, queue, quota), most)
         both = m.cp.new_bool_var(f"came beyond[{queue.index},{r}]")
         m.cp.add(weighted([(came, 1), (beyond, 1), (both, -1)]) <= 1)
@@ -99,11 +91,6 @@ def _beyond(m: Variables, queue: Queue, quota: Quota) -> LinearExprT:
     used = m.queue_use(queue.index, quota.resource)
     if not quota.guaranteed:
         return used
-
-    def make() -> IntVar:
-        most = max(0, most_used(m, queue.index, quota.resource) - quota.guaranteed)
-        beyond = m.cp.new_int_var(0, most, f"beyond[{queue.index},{quota.resource}]")
-        m.cp.add(beyond >= used - within(quota.guaranteed))
-        return beyond
-
-    return m.once(("beyond", queue.index, quota.resource), make)
+    most = max(0, most_used(m.instance, queue.index, quota.resource) - quota.guaranteed)
+    key = ("beyond", queue.index, quota.resource)
+    return m.at_least(key, used - within(quota.guaranteed), most)

@@ -15,6 +15,7 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.in_use import fees_of
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.displaced import running_part
@@ -47,16 +48,14 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return _unplaced_jobs(m, tier) if tier.unit == "jobs" else _unplaced(m, tier)
         case Metric.DISPLACED:
             return _displaced(m, tier)
-        case Metric.EVICTIONS:
-            return _evictions(m, tier)
-        case Metric.LOST_GPU_SECONDS:
-            return weighted(_lost(m, tier))
-        case Metric.MOVES:
-            return weighted(_moves(m, tier))
-        case Metric.MIGRATION_COST:
-            return weighted(_copied(m, tier))
-        case Metric.DISRUPTION_COST:
-            return weighted(_moves(m, tier) + _evicted(m, tier, 2))
+        case (
+            Metric.EVICTIONS
+            | Metric.LOST_GPU_SECONDS
+            | Metric.MOVES
+            | Metric.MIGRATION_COST
+            | Metric.DISRUPTION_COST
+        ):
+            return _disturbance(m, tier)
         case Metric.WAITING:
             return _waiting(m)
         case Metric.FAIR_SHARE:
@@ -141,58 +140,20 @@ def _displaced(m: Relaxation, tier: Tier) -> LinearExprT:
     return weighted(terms)
 
 
-def _evictions(m: Relaxation, tier: Tier) -> LinearExprT:
+def _disturbance(m: Relaxation, tier: Tier) -> LinearExprT:
     terms = Terms()
     for j, kind in _counted(m, tier):
-        if tier.counts_pods:
-            terms += [(m.evicted(pods), 1) for pods in kind.pods if pods.evictable]
-        elif kind.one.all_victims:
+        if not adds_up(tier, kind.one):
             if j in m.victims:
                 terms.append((m.victims[j], kind.one.disruption_cost))
-        else:
-            terms += [
-                (m.evicted(pods), pods.one.disruption_cost) for pods in kind.pods if pods.evictable
-            ]
-    return weighted(terms)
-
-
-def _lost(m: Relaxation, tier: Tier) -> Terms:
-    terms = Terms()
-    for _, kind in _counted(m, tier):
+            continue
         for pods in kind.pods:
-            lost = pods.one.lost_gpu_seconds
-            if lost and pods.evictable:
-                terms.append((m.evicted(pods), lost))
-            if lost and pods.movable and kind.one.move_mode == "restart":
-                terms.append((m.moved[pods.index], lost))
-    return terms
-
-
-def _moves(m: Relaxation, tier: Tier) -> Terms:
-    return [
-        (m.moved[pods.index], 1)
-        for _, kind in _counted(m, tier)
-        for pods in kind.pods
-        if pods.movable
-    ]
-
-
-def _copied(m: Relaxation, tier: Tier) -> Terms:
-    return [
-        (m.moved[pods.index], pods.one.migration_mib)
-        for _, kind in _counted(m, tier)
-        for pods in kind.pods
-        if pods.movable
-    ]
-
-
-def _evicted(m: Relaxation, tier: Tier, cost: int) -> Terms:
-    return [
-        (m.evicted(pods), cost)
-        for _, kind in _counted(m, tier)
-        for pods in kind.pods
-        if pods.evictable
-    ]
+            evicted, moved = disturbance(tier, kind.one, pods.one)
+            if evicted and pods.evictable:
+                terms.append((m.evicted(pods), evicted))
+            if moved and pods.movable:
+                terms.append((m.moved[pods.index], moved))
+    return weighted(terms)
 
 
 def _waiting(m: Relaxation) -> LinearExprT:

@@ -9,10 +9,18 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.chains.scope import Group
+from kantopt.verify.disturbance import disturbance
 from kantopt.verify.weight import weight
 
 NEVER = 10**6
 """Rank of what matters to no tier."""
+_DISTURBANCE = (
+    Metric.DISPLACED,
+    Metric.EVICTIONS,
+    Metric.MOVES,
+    Metric.MIGRATION_COST,
+    Metric.DISRUPTION_COST,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +64,8 @@ def effects_of(
                     jobs.append(i)
             elif tier.surplus == surplus and (pod := weight(tier, first)):
                 unplaced.append((i, pod))
-        elif tier.metric is Metric.DISPLACED and group.running:
-            disruption.append((i, weight(tier, first), 0))
-        elif tier.metric is Metric.EVICTIONS and group.running:
-            cost = job.disruption_cost if job.all_victims else first.disruption_cost
-            cost = 1 if tier.counts_pods else cost
-            disruption.append((i, cost, 0))
-        elif tier.metric is Metric.MOVES and group.running:
-            disruption.append((i, 0, 1))
-        elif tier.metric is Metric.MIGRATION_COST and group.running:
-            disruption.append((i, 0, first.migration_mib))
-        elif tier.metric is Metric.DISRUPTION_COST and group.running:
-            disruption.append((i, 2, 1))
+        elif tier.metric in _DISTURBANCE and group.running:
+            disruption.append((i, *disturbance(tier, job, first)))
     placing = min([(i, pod) for i, pod in unplaced] + [(i, 1) for i in jobs], default=(NEVER, 0))
     return Effects(
         unplaced=tuple(unplaced),

@@ -23,6 +23,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.scope import Group, Scope
 from kantopt.search.shapes import Ints, Mask
+from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.weight import weight
 
@@ -257,16 +258,9 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
         if tier.metric is Metric.UNPLACED:
             if tier.unit != "jobs" and _counts_all(instance, tier, job):
                 missing[i] = weight(tier, first)
-        elif tier.metric is Metric.DISPLACED:
-            evicted[i] = 0 if job.is_gang else weight(tier, first)
-        elif tier.metric is Metric.EVICTIONS:
-            # Of a job that is evicted as a whole the cost counts once: no sum over pods.
-            evicted[i] = 0 if job.all_victims else first.disruption_cost
-            evicted[i] = 1 if tier.counts_pods else evicted[i]
-        elif tier.metric is Metric.MOVES:
-            out[i], evicted[i] = 1, -1
-        elif tier.metric is Metric.DISRUPTION_COST:
-            out[i], evicted[i] = 1, 1
+        elif tier.metric in (Metric.DISPLACED, *DISRUPTION) and adds_up(tier, job):
+            gone, out[i] = disturbance(tier, job, first)
+            evicted[i] = gone - out[i]
     if tier.metric not in DISRUPTION and not (missing.any() or evicted.any()):
         return None
     return Row(out, evicted, missing, value)

@@ -10,6 +10,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.departures import evictable
+from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.metrics.waiting import waits
@@ -86,30 +87,17 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
                     draft.missing[i], draft.wanted[i] = weight(tier, first), wanted
             case Metric.UNPLACED if not tier.surplus:
                 draft.unplaced[job.index] = 1
-            case Metric.DISPLACED if not job.is_gang:
-                draft.evicted[i] = weight(tier, first)
-            case Metric.EVICTIONS:
-                # Of a job that is evicted as a whole the cost counts once: no sum over pods, but
-                # it counts if the job is placed now and is not in the end.
-                cost = 0 if job.all_victims else first.disruption_cost
-                draft.evicted[i] = 1 if tier.counts_pods else cost
-                whole = job.all_victims and not tier.counts_pods
-                if whole and job.placed_with(instance.running_roles(job)):
+            case Metric.EVICTIONS if not adds_up(tier, job):
+                # No sum over pods, but it counts if the job is placed now and is not in the end.
+                if job.placed_with(instance.running_roles(job)):
                     draft.unplaced[job.index] = job.disruption_cost
-            case Metric.LOST_GPU_SECONDS:
-                # Pods that restart elsewhere lose their work as well as those that are evicted.
-                part = draft.out if job.move_mode == "restart" else draft.evicted
-                part[i] = first.lost_gpu_seconds
-            case Metric.MOVES:
-                draft.out[i], draft.evicted[i] = 1, -1
-            case Metric.MIGRATION_COST:
-                draft.out[i], draft.evicted[i] = first.migration_mib, -first.migration_mib
-            case Metric.DISRUPTION_COST:
-                draft.out[i], draft.evicted[i] = 1, 1
             case Metric.WAITING if waits(instance, job):
                 draft.unplaced[job.index] = job.waited_seconds
             case Metric.ALLOCATION:
                 draft.placed[i] = first.gpu_milli
+            case _ if adds_up(tier, job):
+                evicted, moved = disturbance(tier, job, first)
+                draft.out[i], draft.evicted[i] = moved, evicted - moved
     return draft.finish(limit)
 
 

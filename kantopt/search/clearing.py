@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.relocation.relocate import Relocation
@@ -136,11 +135,7 @@ class _Emptying:
         """Other nodes that a job could go to: of the domains that it asks for the cheapest."""
         state, placer = self.state, self.preemption.placer
         wants = placer.wants(j)
-        required = [
-            need.required
-            for need in placer.needs.get(j, ())
-            if need.required is not None and state.instance.on(Rule.TOPOLOGY)
-        ]
+        level = placer.required_level(j)
         levels = self.victims.priorities_below(self.below)
         if any(state.placed[s] for s in state.instance.jobs[j].podsets) or not levels:
             return
@@ -149,7 +144,7 @@ class _Emptying:
         with self.victims.without(levels[-1]), self.relocation.without():
             rooms = [room_for(state, want.s, want.most) for want in wants]
         could = np.sum(rooms, axis=0)
-        of = placer.domains.of[min(required)] if required else np.zeros(state.size, dtype=np.int64)
+        of = np.zeros(state.size, np.int64) if level is None else placer.domains.of[level]
         costs, _ = self.victims.shared_costs(levels[-1], need, np.where(could > 0, of, -1))
         # Who moves takes the room of the least, as a rule.
         evicting = self.relocation.gpus * self.victims.gone.dearer(levels[0], levels[-1])

@@ -55,7 +55,6 @@ def run_portfolio(
     strategies: Sequence[Strategy],
     *,
     seed: int = 0,
-    share: float = STRATEGIES,
 ) -> Strategy:
     """Construct with several strategies, and place more around the best.
 
@@ -63,7 +62,7 @@ def run_portfolio(
     to construct. The tally of the incumbent counts what techniques did, and says which are left
     out. Returns which strategy made the best plan.
     """
-    made = by_strategies(best, deadline, strategies, seed=seed, share=share)
+    made = by_strategies(best, deadline, strategies, seed=seed)
     return refined(best, made, deadline, seed=seed)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kantopt.search.chains.key import NEVER
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.pairs import carry_over, share_out
 from kantopt.search.shapes import Ints
@@ -30,11 +29,7 @@ def gather(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
 
     Returns whether that went well; where not, nothing is changed. Gives up when ``over``.
     """
-    waiting = [
-        g
-        for g in range(packing.count)
-        if packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
-    ]
+    waiting = packing.wanting()
     parts = sorted({packing.part[g] for g in waiting})
     if len(parts) > 1:
         part = rng.choice(parts)
@@ -57,13 +52,7 @@ def gather_for(packing: Packing, g: int, rng: random.Random, over: Callable[[], 
 
 def reunite(packing: Packing, rng: random.Random) -> None:
     """Share out pods between the nodes where they are and their homes, so that more are at home."""
-    pairs = {
-        (here, home)
-        for g, spots in enumerate(packing.on)
-        for here, pods in spots.items()
-        if pods > packing.home[g].get(here, 0)
-        for home in packing.vacant_homes(g)
-    }
+    pairs = {(here, home) for g, here in packing.away() for home in packing.vacant_homes(g)}
     shuffled = sorted(pairs)
     rng.shuffle(shuffled)
     nothing: Ints = np.zeros(packing.resources, dtype=np.int64)
@@ -77,13 +66,7 @@ def come_home(packing: Packing, rng: random.Random, over: Callable[[], bool]) ->
 
     Returns whether that went well; whether others have moved for it the key tells.
     """
-    ways = [
-        (g, here, home)
-        for g, spots in enumerate(packing.on)
-        for here, pods in spots.items()
-        if pods > packing.home[g].get(here, 0)
-        for home in packing.vacant_homes(g)
-    ]
+    ways = [(g, here, home) for g, here in packing.away() for home in packing.vacant_homes(g)]
     if not ways:
         return False
     g, here, home = rng.choice(ways)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kantopt.search.chains.scope import Scope
+from kantopt.search.counts.pace import Key, limits_of
 from kantopt.search.counts.quotas import Quotas
-from kantopt.search.presolve import binding_budgets, binding_namespaces, binding_queues
+from kantopt.search.presolve import binding_budgets, binding_queues
 
 
 class Guards:
@@ -57,21 +58,13 @@ class Guards:
     def _limit_moves(self, scope: Scope, active: set[int]) -> None:
         """Say by group which jobs and namespaces have a number of moves that their pods add to."""
         instance = scope.instance
-        per_namespace = instance.model.limits.moves_per_namespace
-        namespaces = binding_namespaces(instance)
-        self._moves: dict[tuple[str, object], int] = {}
+        self._moves: dict[Key, int] = {}
         """Moves that each still bears."""
 
-        def limited(s: int) -> tuple[tuple[str, object], ...]:
-            job = instance.job_of(s)
-            found: list[tuple[str, object]] = []
-            if job.most_moves is not None:
-                found.append(("job", job.index))
-                self._moves.setdefault(found[-1], job.most_moves)
-            if per_namespace is not None and job.namespace in namespaces:
-                found.append(("namespace", job.namespace))
-                self._moves.setdefault(found[-1], per_namespace)
-            return tuple(found)
+        def limited(s: int) -> tuple[Key, ...]:
+            limits = dict(limits_of(instance, instance.job_of(s)))
+            self._moves = limits | self._moves
+            return tuple(limits)
 
         self._movers = [
             limited(group.podsets[0]) if group.running and not group.homebound else ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from kantopt.problem.tiers import Tier
 from kantopt.search.chains.guards import Guards
-from kantopt.search.chains.key import Effects, effects_of
+from kantopt.search.chains.key import NEVER, Effects, effects_of
 from kantopt.search.chains.reach import Reach
 from kantopt.search.chains.rooms import Floats, Rooms
 from kantopt.search.chains.scope import Scope
@@ -80,6 +80,14 @@ class Packing(Rooms):
         if self.placed[g] >= self.most[g]:
             return False
         return self.guards.none or self.guards.admits(g)
+
+    def wanting(self) -> list[int]:
+        """Groups of which a pod waits that counts, and that may come to other nodes."""
+        return [
+            g
+            for g in range(self.count)
+            if self.waits(g) and self.coming[g].placing < NEVER and not self.fixed_place[g]
+        ]
 
     def most_alike(self, g: int) -> int:
         """Most pods of a group that count like the next one."""

@@ -76,12 +76,7 @@ def _fetch(packing: Packing, g: int, home: int) -> bool:
 
 def loosen_moved(packing: Packing, rng: random.Random) -> list[int]:
     """Take away one to four pods that are not at home."""
-    away = [
-        (g, n)
-        for g, spots in enumerate(packing.on)
-        for n, pods in spots.items()
-        if pods > packing.home[g].get(n, 0)
-    ]
+    away = list(packing.away())
     return _take(packing, rng.sample(away, min(len(away), rng.randint(1, 4))))
 
 

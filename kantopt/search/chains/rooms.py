@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,6 +190,13 @@ class Rooms:
             r = self.own + row
             self.free[r] = admits
             self.offer[r] = admits[self.node_at] + self._taken[r][self.group_at]
+
+    def away(self) -> Iterator[tuple[int, int]]:
+        """Yield groups with the nodes on which more of their pods are than run there now."""
+        for g, spots in enumerate(self.on):
+            for n, pods in spots.items():
+                if pods > self.home[g].get(n, 0):
+                    yield g, n
 
     def rows_of(self, groups: Collection[int]) -> Ints | slice:
         """Return the rows that any of some groups looks at."""

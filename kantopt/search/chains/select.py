@@ -9,7 +9,6 @@ import numpy as np
 
 from kantopt.search.chains.chain import put
 from kantopt.search.chains.gather import gather_for
-from kantopt.search.chains.key import NEVER
 from kantopt.search.chains.packing import Packing
 from kantopt.search.shapes import Ints
 
@@ -27,7 +26,7 @@ def select(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
 
     Returns whether that went well; where not, nothing is changed. Gives up when ``over``.
     """
-    kinds = sorted({_kind(packing, g) for g in range(packing.count) if _waits(packing, g)})
+    kinds = sorted({_kind(packing, g) for g in packing.wanting()})
     if not kinds:
         return False
     kind = rng.choice(kinds)
@@ -52,10 +51,6 @@ def select(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
         packing.undo(mark)
         return False
     return True
-
-
-def _waits(packing: Packing, g: int) -> bool:
-    return packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
 
 
 def _kind(packing: Packing, g: int) -> tuple[int, int, int]:

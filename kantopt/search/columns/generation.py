@@ -177,15 +177,15 @@ class Generation:
         prices, leave, locks = self._units(proposal)
         priced = self.pricing.best(prices, leave, self._gains(prices, leave))
         self._exact = priced.exact
-        value = lagrangian(self.program, SCALE, prices, locks.tolist(), priced.most)
+        value = lagrangian(self.program, prices, locks.tolist(), priced.most)
         if value > self._best:
             self._best, self._centre = value, proposal
             self.proof = Proof(tuple(prices.tolist()), tuple(locks.tolist()))
         return sum(self.add(pattern) for pattern in priced.patterns)
 
 
-def lagrangian(program: Program, scale: int, prices: Ints, locks: list[int], most: Ints) -> int:
-    """Return a lower bound on ``scale`` times the program's objective.
+def lagrangian(program: Program, prices: Ints, locks: list[int], most: Ints) -> int:
+    """Return a lower bound on the program's objective, in units of ``1 / SCALE``.
 
     What groups need to have placed and the locks are not demanded, but paid for.
 
@@ -200,7 +200,7 @@ def lagrangian(program: Program, scale: int, prices: Ints, locks: list[int], mos
     """
 
     def total(name: str) -> Ints:
-        rows: list[Ints] = [scale * getattr(program.objective, name)]
+        rows: list[Ints] = [SCALE * getattr(program.objective, name)]
         rows += [k * getattr(lock, name) for k, lock in zip(locks, program.locks, strict=True)]
         return np.asarray(np.sum(rows, axis=0), dtype=np.int64)
 

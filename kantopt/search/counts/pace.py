@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.search.presolve import binding_namespaces
 
-_Key = tuple[str, object]
-_Limit = tuple[_Key, int]
+Key = tuple[str, object]
+"""What moves are counted by: a job, a namespace, arrivals on a node or departures from it."""
+Limit = tuple[Key, int]
 _Count = tuple[int, int, int, int]
 """Pod set, node, and running pods that came there and that left it."""
 
@@ -35,9 +36,8 @@ class Pace:
         self.moves = 0
         self._arrivals, self._departures = limits.arrivals_per_node, limits.departures_per_node
         self._per_node = self._arrivals is not None or self._departures is not None
-        bound = dict.fromkeys(binding_namespaces(instance), limits.moves_per_namespace)
-        self._of_job = [tuple(_limits_of(job, bound)) for job in instance.jobs]
-        self._counts: Counter[_Key] = Counter()
+        self._of_job = [tuple(limits_of(instance, job)) for job in instance.jobs]
+        self._counts: Counter[Key] = Counter()
         self._over = 0
         """Pods beyond the limits of jobs, namespaces and nodes."""
         self._together = {j: _Together(instance, j) for j in instance.together}
@@ -59,7 +59,7 @@ class Pace:
                 self._counts[key] = after = before + pods
                 self._over += max(0, after - limit) - max(0, before - limit)
 
-    def _limits(self, s: int, source: int, target: int) -> tuple[_Limit, ...]:
+    def _limits(self, s: int, source: int, target: int) -> tuple[Limit, ...]:
         """What bounds a move beside the number of all moves."""
         of_job = self._of_job[self._instance.podsets[s].job]
         if not self._per_node:
@@ -95,12 +95,12 @@ class Pace:
         return not self._over and (self.most is None or self.moves <= self.most)
 
 
-def _limits_of(job: Job, bound: Mapping[str, int | None]) -> Iterator[_Limit]:
+def limits_of(instance: Instance, job: Job) -> Iterator[Limit]:
     """Yield how many pods of a job may move, and of its namespace if that bounds it."""
     if job.most_moves is not None:
         yield ("job", job.index), job.most_moves
-    most = bound.get(job.namespace)
-    if most is not None:
+    most = instance.model.limits.moves_per_namespace
+    if most is not None and job.namespace in binding_namespaces(instance):
         yield ("namespace", job.namespace), most
 
 

@@ -101,6 +101,11 @@ class Placer:
         chain = self._chain(j, role)
         return None if chain.slice_level is None else (chain.slice_level, chain.slice_size)
 
+    def required_level(self, j: int) -> int | None:
+        """Coarsest level of which the pods of a job must share a domain."""
+        levels = (need.required for need in self.needs.get(j, ()) if self._topology)
+        return min((level for level in levels if level is not None), default=None)
+
     # -- placing
 
     def place(self, j: int, *, within: Mask | None = None) -> bool:

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Want
 from kantopt.search.preemption.pushing import Place, Pushing
@@ -128,14 +127,9 @@ class Preemption(Pushing):
     ) -> list[Mask]:
         """Where to look: domains of the required level, nodes for a single pod, or everywhere."""
         state, domains = self.state, self.placer.domains
-        required = [
-            need.required
-            for need in self.placer.needs.get(j, ())
-            if need.required is not None and state.instance.on(Rule.TOPOLOGY)
-        ]
+        coarse = self.placer.required_level(j)
         fixed = any(state.placed[s] for s in state.instance.jobs[j].podsets)
-        if required and not fixed:
-            coarse = min(required)
+        if coarse is not None and not fixed:
             fits = np.all(
                 [domains.totals(coarse, c) >= w.least for c, w in zip(could, wants, strict=True)],
                 axis=0,

@@ -13,7 +13,6 @@ import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
-from kantopt.schema.model import Rule
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.relocation.movers import Movers
@@ -217,16 +216,11 @@ class Relocation:
     def _regions(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> Iterator[Mask]:
         """Domains of the required level in which all could fit, the roomiest first; or all."""
         domains = self.placer.domains
-        required = [
-            need.required
-            for need in self.placer.needs.get(j, ())
-            if need.required is not None and self.state.instance.on(Rule.TOPOLOGY)
-        ]
-        if not required or any(self.state.placed[s] for s in self._job(j).podsets):
+        level = self.placer.required_level(j)
+        if level is None or any(self.state.placed[s] for s in self._job(j).podsets):
             if all(int(c.sum()) >= w.least for c, w in zip(could, wants, strict=True)):
                 yield np.ones(self.state.size, dtype=np.bool_)
             return
-        level = min(required)
         fits = np.all(
             [domains.totals(level, c) >= w.least for c, w in zip(could, wants, strict=True)],
             axis=0,

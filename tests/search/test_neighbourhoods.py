@@ -19,9 +19,15 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.neighbourhoods import CHOICES, Choice, View, several_domains, whole_domains
 from kantopt.search.strategy import Strategy
-from kantopt.search.techniques.neighbourhoods import Neighbourhoods
+from kantopt.search.techniques.neighbourhoods import (
+    CHOICES,
+    Choice,
+    Neighbourhoods,
+    View,
+    several_domains,
+    whole_domains,
+)
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some

@@ -117,11 +117,7 @@ class Evictions:
         queue = instance.jobs[job].queue
         rivals = () if queue is None else instance.rivals(queue)
         came = {j for each in self._came.values() for j, _ in each}
-        came |= {
-            group.job
-            for i, group in enumerate(packing.scope.groups)
-            if any(pods > packing.home[i].get(n, 0) for n, pods in packing.on[i].items())
-        }
+        came |= {packing.scope.groups[i].job for i, _ in packing.away()}
         lesser = (j for j in came if not instance.may_evict_for(j, job))
         return not any(instance.jobs[j].queue in rivals for j in lesser)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
 from kantopt.search.engine.incumbent import Incumbent
@@ -25,12 +24,8 @@ MOST_TRIES = 200
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Mover:
-    """Pods that are away, and that go home together or not at all."""
-
-    pods: tuple[tuple[int, Spot], ...]
-    """Pod set and spot of each."""
+_Mover = tuple[tuple[int, Spot], ...]
+"""Pod set and spot of pods that are away, and that go home together or not at all."""
 
 
 def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
@@ -83,13 +78,13 @@ def _movers(state: State) -> list[_Mover]:
             if podset.job in instance.together:
                 whole.setdefault(podset.job, []).extend([(s, spot)] * away)
             else:
-                found += [_Mover(((s, spot),))] * away
-    found += [_Mover(tuple(pods)) for pods in whole.values() if pods]
-    return sorted(found, key=lambda mover: (-_asks(state, mover), mover.pods))
+                found += [((s, spot),)] * away
+    found += [tuple(pods) for pods in whole.values() if pods]
+    return sorted(found, key=lambda mover: (-_asks(state, mover), mover))
 
 
 def _asks(state: State, mover: _Mover) -> int:
-    return sum(int(state.shape[s].demand.sum()) for s, _ in mover.pods)
+    return sum(int(state.shape[s].demand.sum()) for s, _ in mover)
 
 
 class _Homecoming:
@@ -161,15 +156,15 @@ class _Homecoming:
                 for _ in range(instance.podsets[s].count - state.placed[s])
             ]
             if state.admits(j, Counter(s for s, _ in missing).items()):
-                self._go(_Mover(tuple(missing)))
+                self._go(tuple(missing))
 
     def _nodes(self, mover: _Mover) -> set[int]:
         """Nodes where pods were at home."""
         podsets = self.state.instance.podsets
-        return {spot.node for s, _ in mover.pods for spot in podsets[s].current}
+        return {spot.node for s, _ in mover for spot in podsets[s].current}
 
     def _lift(self, mover: _Mover) -> None:
-        for s, spot in mover.pods:
+        for s, spot in mover:
             self.state.add(s, spot, -1)
 
     def _homes(self, s: int) -> Iterator[Spot]:
@@ -181,7 +176,7 @@ class _Homecoming:
 
     def _go(self, mover: _Mover) -> bool:
         mark = self.state.mark()
-        for s, _ in mover.pods:
+        for s, _ in mover:
             if not any(self._placed(s, home) for home in self._homes(s)):
                 self.state.undo(mark)
                 return False
@@ -196,14 +191,14 @@ class _Homecoming:
     def _stay(self, mover: _Mover) -> bool:
         """Put pods where the plan had them."""
         mark = self.state.mark()
-        if all(self._placed(s, spot) for s, spot in mover.pods):
+        if all(self._placed(s, spot) for s, spot in mover):
             return True
         self.state.undo(mark)
         return False
 
     def _settle(self, mover: _Mover) -> bool:
         """Find a free place for a pod that has none."""
-        [(s, _), *more] = mover.pods
+        [(s, _), *more] = mover
         return not more and fill(self.scores, s, 1) == 1
 
     def _placed(self, s: int, spot: Spot) -> bool:

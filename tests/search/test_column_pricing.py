@@ -101,7 +101,7 @@ def test_pricing_finds_what_trying_all_patterns_finds(block: int) -> None:
 
 
 def test_what_is_left_out_counts_with_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kantopt.search.columns.cases.MOST_CASES", 3)
+    monkeypatch.setattr("kantopt.search.columns.pricing.MOST_CASES", 3)
     monkeypatch.setattr(pricing_module, "LIMITS", (2, 4))
     short = 0
     for seed in SEEDS:

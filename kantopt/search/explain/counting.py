@@ -18,6 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.insertion.domains import Domains
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import Loads
@@ -100,11 +101,7 @@ class Counting:
         room = np.where(admitted, room, 0)
         if level is None:
             return int(room.sum())
-        of = self._domain_of(level)
-        inside = of >= 0
-        totals: Ints = np.zeros(len(self.question.topology.domains[level]), dtype=np.int64)
-        np.add.at(totals, of[inside], room[inside])
-        return int(totals.max(initial=0))
+        return int(self._domains.totals(level, room).max(initial=0))
 
     def over_quota(self, pods: int, gone: Gone = nobody) -> list[QuotaSubject]:
         """Quotas that so many pods of the job would break."""
@@ -215,12 +212,10 @@ class Counting:
         if Rule.ELIGIBILITY in rules:
             room = np.where(self.admitted, room, 0)
         if Rule.TOPOLOGY in rules and self.level is not None:
-            of = self._domain_of(self.level)
-            totals: Ints = np.zeros(int(of.max(initial=-1)) + 2, dtype=np.int64)
-            np.add.at(totals, of, room)  # those in no domain count for the last one, unused
-            enough = np.flatnonzero(totals[:-1] >= pods)
+            totals = self._domains.totals(self.level, room)
+            enough = np.flatnonzero(totals >= pods)
             tightest = int(enough[np.argmin(totals[enough])])
-            room = np.where(of == tightest, room, 0)
+            room = np.where(self._domains.mask(self.level, tightest), room, 0)
         return self.question.current.replace({self.s: self._spots(room, pods)})
 
     def _spots(self, room: Ints, pods: int) -> dict[Spot, int]:
@@ -242,9 +237,9 @@ class Counting:
         for domain in self.question.topology.domains[level]:
             yield np.array(domain.nodes, dtype=np.int64)
 
-    def _domain_of(self, level: int) -> Ints:
-        row = self.question.topology.domain_of[level]
-        return np.array([-1 if d is None else d for d in row], dtype=np.int64)
+    @cached_property
+    def _domains(self) -> Domains:
+        return Domains(self.question)
 
     @cached_property
     def _boundless(self) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kantopt.search.insertion.holding import Holding
 from kantopt.search.repair.board import Board
 from kantopt.search.shapes import Ints, Mask
 
@@ -25,18 +26,7 @@ class Fit:
     def __init__(self, board: Board) -> None:
         self.board = board
         state, shapes = board, board.distinct
-        most = max((len(shape.needs) for shape in shapes), default=0)
-        self._request: Ints = np.array([shape.request for shape in shapes]).reshape(
-            len(shapes), len(state.instance.resources)
-        )
-        self._class: Ints = np.full((most, len(shapes)), -1, dtype=np.int64)
-        self._count: Ints = np.zeros((most, len(shapes)), dtype=np.int64)
-        self._ask: Ints = np.zeros((most, len(state.device_resources), len(shapes)), dtype=np.int64)
-        for k, shape in enumerate(shapes):
-            for i, need in enumerate(shape.needs):
-                self._class[i, k], self._count[i, k] = need.device_class, need.count
-                for plane, amount in need.ask:
-                    self._ask[i, plane, k] = amount
+        self._holding = Holding(shapes, len(state.devices), len(state.instance.resources))
         self._admitted: Mask = np.array(board.admitting).reshape(len(shapes), state.size)
         self.on = np.zeros((len(shapes), state.size), dtype=np.bool_)
         self._seen = len(state.touched)
@@ -59,16 +49,10 @@ class Fit:
 
     def _renew(self, nodes: Ints) -> None:
         board = state = self.board
-        free, devices = state.free[:, nodes], state.devices[:, nodes]
-        fine = np.ones((len(board.distinct), len(nodes)), dtype=np.bool_)
-        for r, asked in enumerate(self._request.T):
-            fine &= (free[r][None, :] >= asked[:, None]) | (asked[:, None] == 0)
-        for i in range(len(self._class)):
-            able = state.device_class[nodes][None] == self._class[i][:, None, None]
-            for plane, asked in enumerate(self._ask[i]):
-                able &= devices[plane][None] >= asked[:, None, None]
-            fine &= able.sum(axis=2) >= self._count[i][:, None]
-        self.on[:, nodes] = fine & self._admitted[:, nodes]
+        # Where more is taken than there is those still fit who ask for nothing of it.
+        free, devices = np.maximum(state.free[:, nodes], 0), state.devices[:, nodes]
+        holds = self._holding.of(free, devices, state.device_class[nodes])
+        self.on[:, nodes] = holds.T & self._admitted[:, nodes]
         if self._room.shape[1] != len(board.node):
             rows = np.arange(board.rows)
             self._room = np.zeros((len(free), len(board.node)), dtype=np.int64)

@@ -97,6 +97,8 @@ def construct(
 
 @dataclass(frozen=True, slots=True)
 class _How:
+    """How jobs are placed, as :func:`construct` is asked."""
+
     strategy: Strategy
     preempt: bool
     relocate: bool
@@ -143,9 +145,7 @@ class _Run:
     def __init__(self, instance: Instance, deadline: Deadline, how: _How) -> None:
         self.instance = instance
         self.deadline = deadline
-        self._begin = how.start
-        self._only_required, self._unsettled = how.only_required, how.unsettled
-        self._singly = how.singly
+        self._how = how
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
@@ -284,7 +284,7 @@ class _Run:
         return False
 
     def _may_disturb(self, j: int) -> bool:
-        return not self._only_required or j in self.instance.required
+        return not self._how.only_required or j in self.instance.required
 
     def _make_room(self, j: int) -> bool:
         if not self._may_disturb(j):
@@ -299,7 +299,7 @@ class _Run:
     @cached_property
     def _relocation(self) -> Relocation:
         relocation = Relocation(self.placer)
-        if self._unsettled:
+        if self._how.unsettled:
             relocation.look_everywhere(unsettled=True)
         return relocation
 
@@ -311,7 +311,7 @@ class _Run:
         job = self.instance.jobs[j]
         devices = any(self.instance.podsets[s].devices for s in job.podsets)
         alone = not (devices or self.placer.is_gang(j))
-        return self.relocate and (not alone or self._singly or bool(self.instance.together))
+        return self.relocate and (not alone or self._how.singly or bool(self.instance.together))
 
     def _key(self, j: int) -> tuple[object, ...] | None:
         """Return what decides whether a job fits; jobs with equal keys fit or fail alike."""
@@ -365,7 +365,7 @@ class _Run:
         Supposes that what is illegal stays so with more jobs; the placement returned is checked.
         """
         low, high = -1, len(self._done) - 1
-        legal = self._begin
+        legal = self._how.start
         while high - low > 1:
             middle = (low + high) // 2
             placement = self._replayed(self._done[middle][1])

@@ -11,7 +11,7 @@ from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.pools import pool_of
 from kantopt.schema.quantity import from_base
-from kantopt.search.explain.types import node_types
+from kantopt.search.explain.node_types import node_types
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import Loads
 

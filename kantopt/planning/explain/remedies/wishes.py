@@ -15,7 +15,7 @@ from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import HOSTNAME
 from kantopt.search.explain.counting import Counting, countable
-from kantopt.search.explain.types import of_use
+from kantopt.search.explain.node_types import of_use
 from kantopt.search.state import State
 
 _MOST_NODES = 64

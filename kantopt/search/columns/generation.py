@@ -86,7 +86,7 @@ class Generation:
         self.proof = Proof((), ())
         self._centre: Floats = np.zeros(groups + len(program.locks))
         self._centre[:groups] = 0.8 * self._size * (self._size > 0.6)
-        self._centre[groups:] = [float(lock.out.any()) for lock in program.locks]
+        self._centre[groups:] = [float(any(lock.out)) for lock in program.locks]
         self._last = self._centre
 
     @property
@@ -159,9 +159,9 @@ class Generation:
         units = np.rint(proposal * SCALE).astype(np.int64)
         prices, locks = units[: len(program.groups)], units[len(program.groups) :]
         prices[self._dust] = 0
-        leave = prices + SCALE * program.objective.out
+        leave = prices + SCALE * np.array(program.objective.out)
         for multiplier, lock in zip(locks, program.locks, strict=True):
-            leave = leave + multiplier * lock.out
+            leave = leave + multiplier * np.array(lock.out)
         return prices, leave, locks
 
     def _gains(self, prices: Ints, leave: Ints) -> Ints:
@@ -200,8 +200,10 @@ def lagrangian(program: Program, prices: Ints, locks: list[int], most: Ints) -> 
     """
 
     def total(name: str) -> Ints:
-        rows: list[Ints] = [SCALE * getattr(program.objective, name)]
-        rows += [k * getattr(lock, name) for k, lock in zip(locks, program.locks, strict=True)]
+        rows: list[Ints] = [SCALE * np.array(getattr(program.objective, name))]
+        rows += [
+            k * np.array(getattr(lock, name)) for k, lock in zip(locks, program.locks, strict=True)
+        ]
         return np.asarray(np.sum(rows, axis=0), dtype=np.int64)
 
     evicted, missing = total("evicted"), total("missing")

@@ -113,7 +113,7 @@ class _Run:
         priced = elapsed() + shares.DISRUPTION * (end - elapsed())
         stage = self._stage(t)
         program = stage.program
-        if not program.objective.out.any():
+        if not any(program.objective.out):
             return
         if stage.generation is None:
             stage.generation = Generation(program, patterns_of(program, self.counts))

@@ -48,7 +48,7 @@ def prices_of(
     if not groups or groups * len(instance.nodes) > MOST_CELLS or groups > MOST_GROUPS:
         return None
     program = program_of(scope, tiers, values, t)
-    if not program.objective.out.any():
+    if not any(program.objective.out):
         return None
     counts = [group.start for group in scope.groups]
     generation = Generation(program, patterns_of(program, counts))

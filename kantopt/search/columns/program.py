@@ -30,32 +30,6 @@ from kantopt.verify.weight import weight
 DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """``sum(out * outs + evicted * evictions + missing * unplaced) <= limit``, over groups.
-
-    Attributes
-    ----------
-    out, evicted, missing
-        Weight per group of a pod that leaves a node, of an eviction, of a pod not placed; (G,).
-    limit
-        What the sum may be at most; of the objective, the value to improve on.
-    """
-
-    out: Ints
-    evicted: Ints
-    missing: Ints
-    limit: int
-
-    def each(self) -> Ints:
-        """Return what a pod adds that moves, is evicted, or is not placed; (3, G)."""
-        return np.stack([self.out, self.out + self.evicted, self.missing])
-
-    def weights(self) -> Weights:
-        """Return the sum for a solver."""
-        return Weights(self.out.tolist(), self.evicted.tolist(), self.missing.tolist(), self.limit)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """One tier of disruption to be minimised.
@@ -88,8 +62,9 @@ class Program:
     count: Ints
     low: Ints
     still: Mask
-    objective: Row
-    locks: tuple[Row, ...]
+    objective: Weights
+    """What is minimised, below its limit."""
+    locks: tuple[Weights, ...]
     locked: tuple[int, ...]
     """Index of the tier that each lock stands for."""
 
@@ -107,8 +82,8 @@ class Program:
             running=self.running.tolist(),
             count=self.count.tolist(),
             low=self.low.tolist(),
-            objective=self.objective.weights(),
-            locks=[lock.weights() for lock in self.locks],
+            objective=self.objective,
+            locks=self.locks,
         )
 
     def least_whole(self, bound: int) -> int:
@@ -118,12 +93,12 @@ class Program:
         do that; the sum is a multiple of what divides all of these (Chvatal-Gomory rounding). So
         evictions at a cost of two where no pod may move never cost three.
         """
-        may = np.ones_like(self.objective.each(), dtype=np.bool_)
+        may = np.ones_like(_each(self.objective), dtype=np.bool_)
         for lock in self.locks:
-            adds = lock.each()
+            adds = _each(lock)
             if (adds >= 0).all():
                 may &= adds <= lock.limit
-        step = gcd(*self.objective.each()[may].tolist())
+        step = gcd(*_each(self.objective)[may].tolist())
         return -(-bound // step) * step if step else bound
 
 
@@ -178,7 +153,8 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
     still = np.zeros(len(groups), dtype=np.bool_)
     for row in locks:
         # Where evictions count against what leaves (moves), leaving costs nothing to the evicted.
-        still |= (row.out > row.limit) & ((row.evicted >= 0) | (low >= running))
+        out, evicted = np.array(row.out), np.array(row.evicted)
+        still |= (out > row.limit) & ((evicted >= 0) | (low >= running))
     objective = _row(instance, groups, tiers[t], values[t])
     if objective is None:
         raise ValueError(f"{tiers[t].name} is no tier of disruption")
@@ -197,6 +173,12 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
         locks=tuple(locks),
         locked=locked,
     )
+
+
+def _each(row: Weights) -> Ints:
+    """Return what a pod adds that moves, is evicted, or is not placed; (3, G)."""
+    out, evicted, missing = np.array([row.out, row.evicted, row.missing], dtype=np.int64)
+    return np.stack([out, out + evicted, missing])
 
 
 def _most(tiers: Sequence[Tier], values: Sequence[int], i: int) -> int | None:
@@ -248,9 +230,9 @@ def _counts_all(instance: Instance, tier: Tier, job: Job) -> bool:
     return tier.surplus or core(tier, instance, job) == whole(tier, instance, job)
 
 
-def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) -> Row | None:
+def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) -> Weights | None:
     """Return what a tier is at least, as a sum over groups, or ``None`` if that says nothing."""
-    out, evicted, missing = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
+    out, evicted, missing = ([0] * len(groups) for _ in range(3))
     for i, group in enumerate(groups):
         job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
         if not tier.concerns(job):
@@ -261,6 +243,6 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
         elif tier.metric in (Metric.DISPLACED, *DISRUPTION) and adds_up(tier, job):
             gone, out[i] = disturbance(tier, job, first)
             evicted[i] = gone - out[i]
-    if tier.metric not in DISRUPTION and not (missing.any() or evicted.any()):
+    if tier.metric not in DISRUPTION and not (any(missing) or any(evicted)):
         return None
-    return Row(out, evicted, missing, value)
+    return Weights(out, evicted, missing, value)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
+from typing import Literal
 
 from kantopt.schema.answers.simulation import Simulation
 from kantopt.schema.writing import make_folder, write_atomic
@@ -41,23 +42,27 @@ def write_tables(folder: str, histories: Sequence[History], simulation: Simulati
     """
     make_folder(folder)
     tables: tuple[tuple[str, Sequence[str], Iterable[Sequence[object]]], ...] = (
-        ("jobs.csv", (*_RUN, *_names(JobRecord)), _jobs(histories)),
-        ("stays.csv", (*_RUN, *_names(Stay)), _stays(histories)),
-        ("samples.csv", (*_RUN, *_names(Sample)), _samples(histories)),
+        ("jobs.csv", (*_RUN, *_names(JobRecord)), _records(histories, "jobs", JobRecord)),
+        ("stays.csv", (*_RUN, *_names(Stay)), _records(histories, "stays", Stay)),
+        ("samples.csv", (*_RUN, *_names(Sample)), _records(histories, "samples", Sample)),
         ("metrics.csv", _METRICS, _metrics(simulation)),
     )
     paths = []
     for name, header, rows in tables:
         paths.append(os.path.join(folder, name))
-        write_atomic(paths[-1], _csv(header, rows))
+        write_atomic(paths[-1], csv_of(header, rows))
     return paths
 
 
-def _names(record: type[JobRecord | Stay | Sample]) -> list[str]:
-    return [each.name for each in fields(record)]
+_Kind = type[JobRecord] | type[Stay] | type[Sample]
 
 
-def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+def _names(kind: _Kind) -> list[str]:
+    return [each.name for each in fields(kind)]
+
+
+def csv_of(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Write a table as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -65,25 +70,16 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _jobs(histories: Iterable[History]) -> Iterator[Sequence[object]]:
-    fields_of = attrgetter(*_names(JobRecord))
+def _records(
+    histories: Iterable[History], name: Literal["jobs", "stays", "samples"], kind: _Kind
+) -> Iterator[Sequence[object]]:
+    """One row per record of a kind; stays have the name of their job in place of its index."""
+    fields_of = attrgetter(*_names(kind))
     for history in histories:
-        for job in history.jobs:
-            yield history.policy, history.trace, *fields_of(job)
-
-
-def _stays(histories: Iterable[History]) -> Iterator[Sequence[object]]:
-    fields_of = attrgetter(*_names(Stay)[1:])
-    for history in histories:
-        for stay in history.stays:
-            yield history.policy, history.trace, history.jobs[stay.job].name, *fields_of(stay)
-
-
-def _samples(histories: Iterable[History]) -> Iterator[Sequence[object]]:
-    fields_of = attrgetter(*_names(Sample))
-    for history in histories:
-        for sample in history.samples:
-            yield history.policy, history.trace, *fields_of(sample)
+        for record in getattr(history, name):
+            first, *rest = fields_of(record)
+            first = history.jobs[first].name if kind is Stay else first
+            yield history.policy, history.trace, first, *rest
 
 
 def _metrics(simulation: Simulation) -> Iterator[Sequence[object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kantopt.planning.by_size import SIZES, size_of
 from kantopt.simulate.history import JobRecord
@@ -35,14 +35,14 @@ def by_size(jobs: Iterable[JobRecord]) -> list[tuple[str, list[JobRecord]]]:
     return [(size, classes[size]) for size in (ALL, *SIZES) if classes.get(size)]
 
 
-def waiting(window: Window) -> Iterator[Value]:
+def waiting(window: Window, percentiles: Sequence[int] = (50, 90, 99)) -> Iterator[Value]:
     """Yield counts, mean, percentiles and maximum of the waiting time of each size class."""
     for size, jobs in by_size(window.jobs):
         curve = kaplan_meier(waits(window, jobs))
         yield Value("wait_jobs", curve.count, size)
         yield Value("wait_censored", curve.censored, size)
         yield Value("wait_mean", curve.mean, size, at_least=not curve.complete)
-        for percent in (50, 90, 99):
+        for percent in percentiles:
             yield _percentile(curve, percent, size)
         yield Value("wait_max", curve.longest, size, at_least=curve.censored > 0)
 

@@ -8,9 +8,8 @@ from kantopt.clock import Stop
 from kantopt.errors import KantoptError
 from kantopt.schema.answers.simulation import Unit
 from kantopt.simulate.metrics.allocation import allocation
-from kantopt.simulate.metrics.kaplan_meier import kaplan_meier
 from kantopt.simulate.metrics.value import Value
-from kantopt.simulate.metrics.waiting import by_size, waits
+from kantopt.simulate.metrics.waiting import waiting
 from kantopt.simulate.metrics.window import Window
 from kantopt.simulate.runs import simulate
 from kantopt.simulate.sweep.grid import Cell, Grid
@@ -43,18 +42,10 @@ def run_cell(grid: Grid, cell: Cell) -> Result:
     try:
         (history,) = simulate(grid.asked_in(cell), grid.how, stop=Stop())
         window = Window(history, grid.warm_up, None)
-        found = [value for value in allocation(window, _MINUTE) if value.metric in METRICS]
-        for size, jobs in by_size(window.jobs):
-            curve = kaplan_meier(waits(window, jobs))
-            for percent in PERCENTILES:
-                reached = curve.quantile(percent)
-                value = curve.longest if reached is None else reached
-                found.append(Value(f"wait_p{percent}", value, size, at_least=reached is None))
-            found.append(Value("wait_mean", curve.mean, size, at_least=not curve.complete))
-            found.append(Value("wait_jobs", curve.count, size))
-            found.append(Value("wait_censored", curve.censored, size))
+        found = (*allocation(window, _MINUTE), *waiting(window, PERCENTILES))
     except KantoptError as error:
         return Result(reason=" ".join(str(error).split()))
     except Exception as error:
         return Result(reason=f"internal error: {fault_words(error)}")
-    return Result(tuple(found), history.events, history.judged)
+    values = tuple(value for value in found if value.metric in METRICS)
+    return Result(values, history.events, history.judged)

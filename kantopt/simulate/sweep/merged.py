@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 
 from kantopt.planning.by_size import SIZES
@@ -14,6 +12,7 @@ from kantopt.simulate.metrics.waiting import ALL
 from kantopt.simulate.replicates import interval
 from kantopt.simulate.sweep.cell import METRICS, Result
 from kantopt.simulate.sweep.grid import Cell, Grid
+from kantopt.simulate.tables import csv_of
 
 _SCOPES = ("", ALL, *SIZES)
 _HEADER = ("nodes", "load", "policy", "trace", "metric", "class", "value", "unit", "at_least")
@@ -100,16 +99,15 @@ def _rank(key: tuple[str, str]) -> tuple[int, int]:
 
 def sweep_csv(sweep: Sweep) -> bytes:
     """Write a row per value: what a policy has on a trace at a point of the grid, no means."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADER)
-    for row in sweep.values:
-        for trace, value, at_least in zip(sweep.traces, row.values, row.at_least, strict=True):
-            if value is not None:
-                writer.writerow(
-                    (
-                        *(row.nodes, row.load, row.policy, trace, row.metric, row.scope),
-                        *(value, row.unit, at_least),
-                    )
-                )
-    return text.getvalue().encode()
+    return csv_of(
+        _HEADER,
+        (
+            (
+                *(row.nodes, row.load, row.policy, trace, row.metric, row.scope),
+                *(value, row.unit, at_least),
+            )
+            for row in sweep.values
+            for trace, value, at_least in zip(sweep.traces, row.values, row.at_least, strict=True)
+            if value is not None
+        ),
+    )

@@ -26,6 +26,39 @@ KANT = (
     "formulas were not at hand; those used here are a reconstruction"
 )
 
+_PARTS = {
+    "running": "running",
+    "restarting": "lost to restarts",
+    "failed": "lost to failed nodes",
+    "quota": "lost to quotas",
+    "topology": "lost to topology",
+    "fragmentation": "lost to fragmentation",
+    "waiting": "lost to waiting",
+    "idle": "no demand",
+}
+"""Of the GPU time, in words."""
+
+
+def _closeness(one: str, many: str, used: str) -> Group:
+    return Group(
+        f"closeness-{one}s",
+        f"D_{one} (JTTED): {many} over the fewest, by size in GPUs",
+        {
+            f"d_{one}_jobs": ("jobs", "jobs"),
+            f"d_{one}_p50": ("p50", "ratio"),
+            f"d_{one}_p90": ("p90", "ratio"),
+            f"d_{one}_max": ("max", "ratio"),
+            f"d_{one}_at_one": ("at 1.0", "share"),
+        },
+        (
+            f"D_{one} = {used} / fewest that hold each role, and the sum of what all ask for, in "
+            "the empty cluster; gangs of several pods, all needed",
+            KANT,
+        ),
+        by="size",
+    )
+
+
 GROUPS = (
     Group(
         "allocation",
@@ -66,22 +99,8 @@ GROUPS = (
         "WHERE THE GPU TIME WENT",
         {
             "capacity_time": ("all nodes", "milli-GPU x ms"),
-            "running_share": ("running", "share"),
-            "restarting_share": ("lost to restarts", "share"),
-            "failed_share": ("lost to failed nodes", "share"),
-            "quota_share": ("lost to quotas", "share"),
-            "topology_share": ("lost to topology", "share"),
-            "fragmentation_share": ("lost to fragmentation", "share"),
-            "waiting_share": ("lost to waiting", "share"),
-            "idle_share": ("no demand", "share"),
-            "running_time": ("running", "milli-GPU x ms"),
-            "restarting_time": ("lost to restarts", "milli-GPU x ms"),
-            "failed_time": ("lost to failed nodes", "milli-GPU x ms"),
-            "quota_time": ("lost to quotas", "milli-GPU x ms"),
-            "topology_time": ("lost to topology", "milli-GPU x ms"),
-            "fragmentation_time": ("lost to fragmentation", "milli-GPU x ms"),
-            "waiting_time": ("lost to waiting", "milli-GPU x ms"),
-            "idle_time": ("no demand", "milli-GPU x ms"),
+            **{f"{part}_share": (text, "share") for part, text in _PARTS.items()},
+            **{f"{part}_time": (text, "milli-GPU x ms") for part, text in _PARTS.items()},
         },
         (
             "all nodes = running + restarts + failed nodes + quotas + topology + fragmentation + "
@@ -113,40 +132,11 @@ GROUPS = (
         ),
         by="size",
     ),
-    Group(
-        "closeness-nodes",
-        "D_node (JTTED): nodes over the fewest, by size in GPUs",
-        {
-            "d_node_jobs": ("jobs", "jobs"),
-            "d_node_p50": ("p50", "ratio"),
-            "d_node_p90": ("p90", "ratio"),
-            "d_node_max": ("max", "ratio"),
-            "d_node_at_one": ("at 1.0", "share"),
-        },
-        (
-            "D_node = nodes on which a job was last / fewest that hold each role, and the sum of "
-            "what all ask for, in the empty cluster; gangs of several pods, all needed",
-            KANT,
-        ),
-        by="size",
-    ),
-    Group(
-        "closeness-groups",
-        "D_group (JTTED): topology groups over the fewest, by size in GPUs",
-        {
-            "d_group_jobs": ("jobs", "jobs"),
-            "d_group_p50": ("p50", "ratio"),
-            "d_group_p90": ("p90", "ratio"),
-            "d_group_max": ("max", "ratio"),
-            "d_group_at_one": ("at 1.0", "share"),
-        },
-        (
-            "D_group = domains of the finest topology level in which a job was last / fewest that "
-            "hold each role, and the sum of what all ask for, in the empty cluster; gangs of "
-            "several pods, all needed",
-            KANT,
-        ),
-        by="size",
+    _closeness("node", "nodes", "nodes on which a job was last"),
+    _closeness(
+        "group",
+        "topology groups",
+        "domains of the finest topology level in which a job was last",
     ),
     Group(
         "slowdown",

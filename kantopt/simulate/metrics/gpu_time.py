@@ -44,7 +44,7 @@ def gpu_time(window: Window) -> Iterator[Value]:
     for span in window.spans:
         for i, part in enumerate(parts_of(span.sample)):
             totals[i] += part * span.length
-    capacity = sum(s.sample.capacity * s.length for s in window.spans)
+    capacity = window.total("capacity")
     yield Value("capacity_time", capacity)
     for name, total in zip(Parts._fields, totals, strict=True):
         yield Value(f"{name}_time", total)

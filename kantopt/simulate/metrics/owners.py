@@ -52,7 +52,7 @@ def owners(
         Weight of owners by name; 1 where it does not tell.
     """
     accounts = _Sweep(window, owner_of, weights).swept()
-    capacity = sum(span.sample.capacity * span.length for span in window.spans)
+    capacity = window.total("capacity")
     for name, owner in sorted(accounts.items()):
         if not (owner.wanted and capacity):
             continue

@@ -66,6 +66,10 @@ class Window:
     def length(self) -> int:
         return self.end - self.begin
 
+    def total(self, count: str) -> int:
+        """Return a count of the samples times the milliseconds for which each holds."""
+        return sum(getattr(span.sample, count) * span.length for span in self.spans)
+
     def _spans(self) -> Iterator[Span]:
         samples = self.history.samples
         ends = [later.at for _, later in pairwise(samples)] + [self.history.horizon]

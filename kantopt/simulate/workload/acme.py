@@ -33,10 +33,6 @@ class Profile:
     """Jobs with GPUs."""
     gpu_seconds: int
     """GPU time of all of them."""
-    mean_gpus: float
-    """Published, as the next two: to hold the figures above against."""
-    mean_seconds: float
-    median_seconds: float
     longest_seconds: int
     """What is longer runs so long."""
     spread: float
@@ -101,9 +97,6 @@ SEREN = Profile(
     ),
     jobs=663_813,
     gpu_seconds=4_560_592_618 + 14_274_584_510 + 2_675_447_459,
-    mean_gpus=5.68,
-    mean_seconds=1414.335,
-    median_seconds=122.0,
     longest_seconds=1_209_604,
     spread=2.043,
 )
@@ -126,9 +119,6 @@ KALOS = Profile(
     ),
     jobs=19_907,
     gpu_seconds=1_667_685_146 + 3_239_202_064 + 426_292_851,
-    mean_gpus=26.77,
-    mean_seconds=1259.689,
-    median_seconds=124.0,
     longest_seconds=625_740,
     spread=1.730,
 )

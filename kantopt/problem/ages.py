@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from kantopt.schema import jobs as docs
 from kantopt.schema.duration import duration_seconds
-from kantopt.schema.model import Metric, Model
+from kantopt.schema.model import Limits, Metric, Model
 from kantopt.schema.snapshot import ClusterSnapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,7 +23,7 @@ class Ages:
     def __init__(self, snapshot: ClusterSnapshot, model: Model) -> None:
         self._now = _time(snapshot.metadata.captured_at)
         self._queues = {queue.name: queue.min_runtime for queue in snapshot.queues}
-        self._min_runtime = model.limits.min_runtime
+        self._limits = model.limits
         # Jobs that differ only in what they would lose are alike for all who do not ask.
         self._counts_losses = model.asks_for(Metric.LOST_GPU_SECONDS)
 
@@ -56,15 +57,8 @@ class Ages:
 
     def is_young(self, job: docs.Job, podset: docs.PodSet) -> bool:
         """Whether running pods have run for less than the time for which they are not evicted."""
-        least = job.min_runtime
-        if least is None:
-            least = self._queues.get(job.queue_name)
-        if least is None:
-            least = self._min_runtime
-        if least is None:
-            return False
         ran = self._ran(job, podset)
-        return ran is not None and ran < duration_seconds(least)
+        return ran is not None and ran < least_runtime(job, self._queues, self._limits)
 
     def _ran(self, job: docs.Job, podset: docs.PodSet) -> int | None:
         return self._since(job.start_time if podset.start_time is None else podset.start_time)
@@ -75,6 +69,15 @@ class Ages:
         if self._now is None or time is None:
             return None
         return max(0, int((self._now - time).total_seconds()))
+
+
+def least_runtime(job: docs.Job, queues: Mapping[str, str | None], limits: Limits) -> int:
+    """Seconds for which running pods of a job are not evicted, its queue or the model asking so.
+
+    ``queues`` has what each queue asks for.
+    """
+    asked = (job.min_runtime, queues.get(job.queue_name), limits.min_runtime)
+    return duration_seconds(next((text for text in asked if text is not None), "0s"))
 
 
 def _checkpoint(job: docs.Job, podset: docs.PodSet) -> str | None:

@@ -189,9 +189,8 @@ class Cluster:
     def stop(self, j: int) -> None:
         """Take all pods of a job off the cluster."""
         podsets = self.world.instance.jobs[j].podsets
-        for s in podsets:
-            for spot, pods in sorted(self.state.spots[s].items()):
-                self.state.add(s, spot, -pods)
+        for s, spot, pods in self.places(j):
+            self.state.add(s, spot, -pods)
         self.changed.update(podsets)
         self.state.settle(podsets)
         self.freed()
@@ -244,6 +243,14 @@ class Cluster:
         self.version = version
 
     # -- what is where
+
+    def places(self, j: int) -> tuple[Change, ...]:
+        """Where the pods of a job are."""
+        return tuple(
+            (s, spot, pods)
+            for s in self.world.instance.jobs[j].podsets
+            for spot, pods in sorted(self.state.spots[s].items())
+        )
 
     def pods(self, j: int) -> int:
         """Pods of a job that are placed."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from kantopt.schema.duration import duration_seconds
+from kantopt.problem.ages import least_runtime
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.policy import Queueing
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor
-from kantopt.simulate.world import SECOND, World, least_asked
+from kantopt.simulate.world import SECOND, World, least_demand
 
 MakeRoom = Callable[[Floor, int], bool]
 """Starts a job that does not fit by evicting others; returns whether that was done."""
@@ -63,7 +63,7 @@ class Evictions:
 
     def _may(self, floor: Floor, j: int) -> May:
         instance = floor.world.instance
-        asked = _asked(floor.world, j)
+        asked = least_demand(instance, j)
         entitled = self._reclaims and _within_nominal(floor, j, asked)
 
         def may(v: int) -> bool:
@@ -168,25 +168,17 @@ def _ran_before(floor: Floor, v: int) -> int | None:
 
 def _least_time(world: World, v: int, model: Model) -> int:
     """Milliseconds that a job runs before it may be evicted."""
-    job = world.jobs[v]
     queues = {queue.name: queue.min_runtime for queue in world.snapshot.queues}
-    for text in (job.min_runtime, queues.get(job.queue_name), model.limits.min_runtime):
-        if text is not None:
-            return duration_seconds(text) * SECOND
-    return 0
+    return least_runtime(world.jobs[v], queues, model.limits) * SECOND
 
 
 def _gone(
     floor: Floor, victims: Sequence[int], may: May
 ) -> Iterator[tuple[int, tuple[Change, ...]]]:
     """Take those who may go off the state, one by one, and yield where they were."""
-    state = floor.cluster.state
     for v in victims:
         if may(v):
-            podsets = floor.world.instance.jobs[v].podsets
-            places = tuple(
-                (s, spot, k) for s in podsets for spot, k in sorted(state.spots[s].items())
-            )
+            places = floor.cluster.places(v)
             _take(floor, places)
             yield v, places
 
@@ -199,16 +191,6 @@ def _take(floor: Floor, places: Sequence[Change]) -> None:
 def _put(floor: Floor, places: Sequence[Change]) -> None:
     for s, spot, k in places:
         floor.cluster.state.add(s, spot, k)
-
-
-def _asked(world: World, j: int) -> list[int]:
-    """What the pods without which a job does not start ask for at least, by resource."""
-    job = world.instance.jobs[j]
-    demands = [world.instance.podsets[role.podsets[0]].demand for role in job.roles]
-    return [
-        least_asked(job, [demand[r] for demand in demands])
-        for r in range(len(world.instance.resources))
-    ]
 
 
 def _within_nominal(floor: Floor, j: int, asked: Sequence[int]) -> bool:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kantopt.search.shapes import Ints
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor, ends, length
 from kantopt.simulate.orders import Sequence, by_rank
 from kantopt.simulate.plain import Data, pods_data, pods_of
 from kantopt.simulate.preemption import MakeRoom, in_turn, spared, start_without
 from kantopt.simulate.profile import NEVER, Profile
+from kantopt.simulate.world import least_demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,8 @@ class Reservations:
     ) -> Reservation | None:
         """Find the earliest places, no later than some time if one is given."""
         floor.cluster.fits(j)  # remembered, for those who ask what it lacks
-        for at in profile.starts(self._least(floor, j), lasts):
+        least = np.array(least_demand(floor.world.instance, j), dtype=np.int64)
+        for at in profile.starts(least, lasts):
             if latest is not None and at > latest:
                 return None
             with profile.imagined(at, at + lasts):
@@ -312,16 +313,6 @@ class Reservations:
             self._profile.give(had.pods, had.begin, had.end)
             self._failed.clear()
 
-    @staticmethod
-    def _least(floor: Floor, j: int) -> Ints:
-        """What the pods without which a job does not start ask for together."""
-        podsets, job = floor.world.instance.podsets, floor.world.instance.jobs[j]
-        least = np.zeros(len(floor.world.instance.resources), dtype=np.int64)
-        for role in job.roles:
-            for s in role.podsets:
-                least += role.min_count * np.array(podsets[s].demand, dtype=np.int64)
-        return least
-
     # -- the profile
 
     def _started(self, floor: Floor, profile: Profile, j: int) -> None:
@@ -338,14 +329,8 @@ class Reservations:
         self._freed = True
 
     def _now(self, floor: Floor, j: int) -> _Running:
-        state, work = floor.cluster.state, floor.work[j]
-        pods = tuple(
-            (s, spot, k)
-            for s in floor.world.instance.jobs[j].podsets
-            for spot, k in sorted(state.spots[s].items())
-        )
-        end = max(ends(floor, j), floor.now + 1)
-        return _Running(work.version, work.changes, end, pods)
+        work, end = floor.work[j], max(ends(floor, j), floor.now + 1)
+        return _Running(work.version, work.changes, end, floor.cluster.places(j))
 
     def _needed(self) -> set[int]:
         """Times at which something changes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from kantopt.clock import Stop
@@ -23,7 +24,7 @@ from kantopt.simulate.recorder import Recorder
 from kantopt.simulate.refused import Refusals
 from kantopt.simulate.waiting import Waiting
 from kantopt.simulate.work import Work
-from kantopt.simulate.world import SECOND, World, fresh
+from kantopt.simulate.world import SECOND, World
 
 
 class Simulator:
@@ -73,7 +74,10 @@ class Simulator:
         self.judge = Judge(self.cluster, every)
         self._census = Census(self.cluster)
         self.history = History(
-            policy.metadata.name, world.trace, capacity=self._census.capacity, jobs=fresh(world)
+            policy.metadata.name,
+            world.trace,
+            capacity=self._census.capacity,
+            jobs=[replace(record) for record in world.records],  # to be written on
         )
         self.recorder = Recorder(self.cluster, self.history)
         self._refusals = Refusals(world, policy.placement)

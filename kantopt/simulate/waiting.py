@@ -78,10 +78,6 @@ class Waiting:
         """Yield the jobs in order; nobody may come or go meanwhile."""
         return (j for _, j in self._order)
 
-    def first(self) -> int | None:
-        """Return who is next; ``None`` if nobody waits."""
-        return self._order[0][1] if self._order else None
-
     def passed(self, j: int) -> bool:
         """Whether one that waits came before a job, which waits as well."""
         return self._arrivals[0] < (self._arrival(j), j)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kantopt.problem.ages import Ages
 from kantopt.problem.build import build_instance
@@ -208,10 +208,17 @@ def _gpus(instance: Instance, j: int) -> tuple[int, int]:
     job = instance.jobs[j]
     each = [instance.podsets[role.podsets[0]].gpu_milli for role in job.roles]
     whole = sum(gpus * role.count for gpus, role in zip(each, job.roles, strict=True))
-    return whole, least_asked(job, each)
+    return whole, _least_asked(job, each)
 
 
-def least_asked(job: Job, each: Sequence[int]) -> int:
+def least_demand(instance: Instance, j: int) -> list[int]:
+    """Return what the pods without which a job does not start ask for at least, by resource."""
+    job = instance.jobs[j]
+    demands = (instance.podsets[role.podsets[0]].demand for role in job.roles)
+    return [_least_asked(job, each) for each in zip(*demands, strict=True)]
+
+
+def _least_asked(job: Job, each: Sequence[int]) -> int:
     """Return the least that the pods without which a job does not start ask for together.
 
     ``each`` is what a pod of each role asks for. Of a job that is no gang it is one pod.
@@ -264,11 +271,6 @@ def _endings(numbers: Mapping[str, int], trace: Trace) -> list[tuple[int, int]]:
         for ending in trace.endings
     ]
     return [(j, at) for j, at in found if j is not None]
-
-
-def fresh(world: World) -> list[JobRecord]:
-    """Return records of all jobs of the trace, to be written on."""
-    return [replace(record) for record in world.records]
 
 
 def _over_time(job: TraceJob) -> list[tuple[TraceJob, int | None]]:

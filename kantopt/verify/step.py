@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -35,6 +35,27 @@ class Violation:
 def beyond(used: int, limit: int, resource: str, what: str = "") -> str:
     """Write an amount beside its limit, both as documents write them: ``9 of 8 cpu``."""
     return f"{from_base(resource, used)} of {from_base(resource, limit)} {what}{resource}"
+
+
+def by_label(
+    instance: Instance,
+    placement: Placement,
+    podsets: Iterable[int],
+    key: str,
+    over: frozenset[int] | None = None,
+) -> dict[str, int]:
+    """Count pods of some pod sets by the value of a node label; unlabelled nodes left out.
+
+    ``over`` are the nodes on which they count; by default all.
+    """
+    counts: dict[str, int] = {}
+    for s in podsets:
+        for spot, pods in placement.podsets[s].items():
+            if over is None or spot.node in over:
+                domain = instance.label_domain(spot.node, key)
+                if domain is not None:
+                    counts[domain] = counts.get(domain, 0) + pods
+    return counts
 
 
 class Loads:
@@ -258,10 +279,5 @@ class Step:
         """
         counts = self._counts.get((podsets, key))
         if counts is None:
-            counts = self._counts[podsets, key] = {}
-            for s in podsets:
-                for spot, pods in self.after.podsets[s].items():
-                    domain = self.instance.label_domain(spot.node, key)
-                    if domain is not None:
-                        counts[domain] = counts.get(domain, 0) + pods
+            counts = self._counts[podsets, key] = by_label(self.instance, self.after, podsets, key)
         return counts

@@ -10,7 +10,7 @@ from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.job import Even, Wish
 from kantopt.problem.preferences import WHOLE
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.preferences import domains_of
+from kantopt.verify.rules.spread import spread_domains
 
 
 def preferences_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -70,7 +70,7 @@ def _wished(m: Variables, w: int, wish: Wish) -> Iterable[LinearExprT]:
 
 def _excess(m: Variables, e: int, even: Even) -> Iterable[LinearExprT]:
     """Pods that are too many, domain by domain."""
-    domains = domains_of(m.instance, even)
+    domains = spread_domains(m.instance, even)
     domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
     counts = _by_domain(m, even.counted, domain_of)
     most = m.instance.pods_of(even.counted)

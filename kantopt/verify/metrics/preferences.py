@@ -8,6 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Even
 from kantopt.problem.preferences import WHOLE
 from kantopt.problem.tiers import Tier
+from kantopt.verify.rules.spread import emptiest, spread_counts
 from kantopt.verify.step import Step
 
 
@@ -27,27 +28,11 @@ def measure_preferences(tier: Tier, step: Step) -> int:
     return lost + WHOLE * sum(_excess(step, even) for even in step.instance.evens)
 
 
-def domains_of(instance: Instance, even: Even) -> dict[str, frozenset[int]]:
-    """Nodes by the domain that pods would rather be spread over."""
-    found: dict[str, set[int]] = {}
-    for n in even.over:
-        domain = instance.label_domain(n, even.key)
-        if domain is not None:
-            found.setdefault(domain, set()).add(n)
-    return {domain: frozenset(found[domain]) for domain in sorted(found)}
-
-
 def _excess(step: Step, even: Even) -> int:
     """Pods that are too many in their domains."""
-    domains = domains_of(step.instance, even)
-    domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
-    counts = dict.fromkeys(domains, 0)
-    for s in even.counted:
-        for spot, pods in step.after.podsets[s].items():
-            if spot.node in domain_of:
-                counts[domain_of[spot.node]] += pods
-    emptiest = min(counts.values(), default=0) if len(counts) >= even.min_domains else 0
-    return sum(max(0, count - emptiest - even.max_skew) for count in counts.values())
+    counts = spread_counts(step.instance, step.after, even)
+    allowed = emptiest(counts, even) + even.max_skew
+    return sum(max(0, count - allowed) for count in counts.values())
 
 
 def bound_preferences(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

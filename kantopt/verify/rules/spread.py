@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Spread
+from kantopt.problem.job import Even, Spread
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Step, Violation
+from kantopt.verify.step import Step, Violation, by_label
 
 
-def spread_domains(instance: Instance, spread: Spread) -> Mapping[str, tuple[int, ...]]:
-    """Nodes that a spread constraint looks at, by domain; many look at the same ones."""
+def spread_domains(instance: Instance, spread: Spread | Even) -> Mapping[str, tuple[int, ...]]:
+    """Nodes that a spread constraint, or a wish, looks at by domain; many look at the same ones."""
     return _domains(instance, spread.key, spread.over)
 
 
@@ -27,6 +27,20 @@ def _domains(instance: Instance, key: str, over: frozenset[int]) -> dict[str, tu
         if domain is not None:
             domains.setdefault(domain, []).append(n)
     return {domain: tuple(nodes) for domain, nodes in sorted(domains.items())}
+
+
+def spread_counts(
+    instance: Instance, placement: Placement, spread: Spread | Even
+) -> dict[str, int]:
+    """Pods that a constraint counts in each domain; many constraints count the same."""
+    counts = dict.fromkeys(spread_domains(instance, spread), 0)
+    counts.update(by_label(instance, placement, spread.counted, spread.key, spread.over))
+    return counts
+
+
+def emptiest(counts: Mapping[str, int], spread: Spread | Even) -> int:
+    """Pods of the emptiest domain; 0 where there are too few domains."""
+    return min(counts.values(), default=0) if len(counts) >= spread.min_domains else 0
 
 
 def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]:
@@ -44,9 +58,9 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
         subject = instance.subject(spread.owner)
         among = spread.key, spread.counted, spread.over
         if among not in known:
-            known[among] = _counts(step, spread)
+            known[among] = spread_counts(instance, step.after, spread)
         counts = known[among]
-        least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
+        least = emptiest(counts, spread)
         last = Counter[str | None]()
         for s in set(spread.counted) - {spread.owner} if one_by_one else ():
             for spot, pods in step.arrivals[s].items():
@@ -102,9 +116,7 @@ def out_of_balance(
             continue
         counts = by_domain(there)
         counts.update(back)
-        least = 0
-        if domains and len(domains) >= spread.min_domains:
-            least = min(counts[domain] for domain in domains)
+        least = emptiest({domain: counts[domain] for domain in domains}, spread)
         if any(counts[domain] - least > spread.max_skew for domain in pressed):
             return True
     return False
@@ -127,26 +139,10 @@ def check_kept_spread(
         owner = instance.podsets[spread.owner]
         if entitled(owner.job):
             continue
-        counts, back = _counts(step, spread), dict.fromkeys(spread_domains(instance, spread), 0)
-        least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
-        for s in spread.counted:
-            for spot, pods in kept.podsets[s].items():
-                domain = instance.label_domain(spot.node, spread.key)
-                if domain in back and spot.node in spread.over:
-                    back[domain] += pods
+        least = emptiest(spread_counts(instance, step.after, spread), spread)
+        back = spread_counts(instance, kept, spread)
         arrived = {instance.label_domain(x.node, spread.key) for x in step.arrivals[spread.owner]}
         for domain in sorted(domain for domain in arrived if domain is not None):
             if (skew := back.get(domain, 0) - least) > spread.max_skew:
                 text = f"skew {skew} of {spread.max_skew} in {spread.key}={domain}"
                 yield Violation(Rule.SPREAD, instance.subject(spread.owner), text)
-
-
-def _counts(step: Step, spread: Spread) -> dict[str, int]:
-    """Pods that a constraint counts in each domain; many constraints count the same."""
-    counts = dict.fromkeys(spread_domains(step.instance, spread), 0)
-    for s in spread.counted:
-        for spot, pods in step.after.podsets[s].items():
-            domain = step.instance.label_domain(spot.node, spread.key)
-            if domain in counts and spot.node in spread.over:
-                counts[domain] += pods
-    return counts

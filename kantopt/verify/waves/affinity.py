@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.affinity import keyed, message, unanchored
 from kantopt.verify.step import Violation
-from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
 
 
@@ -52,18 +52,8 @@ class _Anchors:
         if asked not in self._sums:
             label = self._instance.label_domain
             here = {node.index for node in self._instance.nodes if label(node.index, key) == domain}
-            shares: dict[int, Share] = {}
-            for _, q, source, target, pods in self._changes(near):
-                lost, won = pods * (source in here), pods * (target in here)
-                shares[q] = shares.get(q, Share()).plus(start=lost, done=-won)
-            now = sum(
-                pods
-                for s in near.anchors
-                for spot, pods in self._instance.podsets[s].current.items()
-                if spot.node in here
-            )
             # The most that can be missing of those that run now, beyond all of them.
-            self._sums[asked] = Sum(self._order, shares, -now)
+            self._sums[asked] = self._sum(near, here.__contains__, -1)
         missing = self._sums[asked]
         return -missing.most_while(p, -1, missing.shares.get(p, Share()).start)
 
@@ -75,18 +65,7 @@ class _Anchors:
         """
         asked = near.anchors, near.keys
         if asked not in self._sums:
-            shares: dict[int, Share] = {}
-            for _, q, source, target, pods in self._changes(near):
-                went = pods * (source is not None and keyed(self._instance, near, (source,)))
-                came = pods * (target is not None and keyed(self._instance, near, (target,)))
-                shares[q] = shares.get(q, Share()).plus(start=came, done=-went)
-            now = sum(
-                pods
-                for s in near.anchors
-                for spot, pods in self._instance.podsets[s].current.items()
-                if keyed(self._instance, near, (spot.node,))
-            )
-            self._sums[asked] = Sum(self._order, shares, now)
+            self._sums[asked] = self._sum(near, lambda n: keyed(self._instance, near, (n,)), 1)
         gone = sum(
             pods
             for s, q, source, target, pods in self._changes(near)
@@ -97,6 +76,21 @@ class _Anchors:
             and keyed(self._instance, near, (source,))
         )
         return self._sums[asked].most_while(p, gone, 0) <= gone
+
+    def _sum(self, near: Affinity, on: Callable[[int], bool], sign: int) -> Sum:
+        """Return how many of the pods can be on some nodes or, with -1 for a sign, less of them."""
+        shares = Ledger[str]()
+        for _, q, source, target, pods in self._changes(near):
+            for n, more in ((source, -sign * pods), (target, sign * pods)):
+                if n is not None and on(n):
+                    shares.change("", q, more)
+        now = sum(
+            pods
+            for s in near.anchors
+            for spot, pods in self._instance.podsets[s].current.items()
+            if on(spot.node)
+        )
+        return Sum(self._order, shares.get("", {}), sign * now)
 
     def _changes(self, near: Affinity) -> Iterator[tuple[int, int, int | None, int | None, int]]:
         """Pod set, wave, node left, node come to and number of the pods that change."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from kantopt.verify.waves.order import Order, bits_of
 
@@ -35,6 +35,28 @@ class Share(NamedTuple):
 
 Shares = Mapping[int, Share]
 """Shares by position of the wave."""
+_Of = TypeVar("_Of", bound=Hashable)
+
+
+class Ledger(dict[_Of, dict[int, Share]]):
+    """Shares of several sums, by what they are of, while they are collected."""
+
+    def note(self, of: _Of, p: int, start: int = 0, back: int = 0, done: int = 0) -> None:
+        """Add to the share that wave ``p`` has of a sum."""
+        at = self.setdefault(of, {})
+        at[p] = at.get(p, Share()).plus(start, back, done)
+
+    def change(self, of: _Of, p: int, amount: int, *, restart: bool = False) -> None:
+        """Add what comes, as soon as the wave starts, or goes (below 0), once it is done.
+
+        What restarts has gone before it comes.
+        """
+        if restart:
+            self.note(of, p, back=amount)
+        elif amount > 0:
+            self.note(of, p, start=amount)
+        else:
+            self.note(of, p, done=amount)
 
 
 class Sum:
@@ -81,6 +103,15 @@ class Sum:
             self._peaks[beside] = sum(self.shares[q].peak for q in bits_of(beside))
         easy = fixed + self._peaks[beside]
         return easy if easy <= limit else fixed + self._most_of(beside)
+
+    def beyond(self, limit: int) -> Iterator[tuple[int, int]]:
+        """Yield the waves, by id, with whose start it may exceed a limit, and how much it is."""
+        if not self.can_exceed(limit):
+            return
+        for p in self.listed:
+            start = self.shares[p].start
+            if start and (most := self.most_while(p, limit, start)) > limit:
+                yield self.order.waves[p].id, most
 
     def most(self) -> int:
         """Return the most it can be in any state."""

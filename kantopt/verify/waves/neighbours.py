@@ -8,9 +8,9 @@ from kantopt.problem.actions import Action
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import AntiAffinity, Spread
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.spread import spread_domains
-from kantopt.verify.step import Violation
-from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.rules.spread import spread_counts
+from kantopt.verify.step import Violation, by_label
+from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.rooms import restarts
 
@@ -51,13 +51,9 @@ class _Side:
     def __init__(self, instance: Instance, order: Order, podsets: Iterable[int], key: str) -> None:
         self.arriving: dict[str, set[int]] = {}
         """By domain, the waves with which pods arrive."""
-        shares: dict[str, dict[int, Share]] = {}
-        base: dict[str, int] = {}
+        shares = Ledger[str]()
+        base = by_label(instance, instance.current, podsets, key)
         for s in podsets:
-            for spot, pods in instance.podsets[s].current.items():
-                domain = instance.label_domain(spot.node, key)
-                if domain is not None:
-                    base[domain] = base.get(domain, 0) + pods
             for p, action in order.acts.get(s, ()):
                 source, target = _domains_of(instance, action, key)
                 if target is not None:
@@ -65,14 +61,8 @@ class _Side:
                 if source == target:  # one that moves within a domain is one pod all the time
                     continue
                 for domain, pods in ((source, -action.pods), (target, action.pods)):
-                    if domain is None:
-                        continue
-                    at = shares.setdefault(domain, {})
-                    known = at.get(p, Share())
-                    if restarts(instance, action):
-                        at[p] = known.plus(back=pods)
-                    else:
-                        at[p] = known.plus(start=pods) if pods > 0 else known.plus(done=pods)
+                    if domain is not None:
+                        shares.change(domain, p, pods, restart=restarts(instance, action))
         self.sums = {
             domain: Sum(order, shares.get(domain, {}), base.get(domain, 0))
             for domain in base.keys() | shares.keys()
@@ -114,15 +104,11 @@ class _Counts:
     """Pods that spread constraints count alike: each of a thousand may have one of its own."""
 
     def __init__(self, instance: Instance, order: Order, spread: Spread) -> None:
-        self.base = dict.fromkeys(spread_domains(instance, spread), 0)
+        self.base = spread_counts(instance, instance.current, spread)
         """Pods of each domain before any wave."""
         self.changes: dict[str, dict[int, int]] = {}
         """By domain, what each wave changes."""
         for s in spread.counted:
-            for spot, pods in instance.podsets[s].current.items():
-                domain = _counted(instance, spread, spot.node)
-                if domain is not None:
-                    self.base[domain] += pods
             for p, action in order.acts.get(s, ()):
                 for place, pods in ((action.source, -action.pods), (action.target, action.pods)):
                     domain = None if place is None else _counted(instance, spread, place.node)

@@ -45,12 +45,16 @@ class Order:
         return masks
 
     @cached_property
+    def actions(self) -> Sequence[tuple[int, Action]]:
+        """All actions, each behind the position of its wave."""
+        return [(p, action) for p, wave in enumerate(self.waves) for action in wave.actions]
+
+    @cached_property
     def acts(self) -> Mapping[int, Sequence[tuple[int, Action]]]:
         """Actions with the positions of their waves, by pod set; of those without any nothing."""
         found: dict[int, list[tuple[int, Action]]] = {}
-        for p, wave in enumerate(self.waves):
-            for action in wave.actions:
-                found.setdefault(action.podset, []).append((p, action))
+        for p, action in self.actions:
+            found.setdefault(action.podset, []).append((p, action))
         return found
 
     def related(self, p: int) -> int:

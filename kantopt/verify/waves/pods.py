@@ -14,7 +14,7 @@ from kantopt.schema.model import Rule
 from kantopt.verify.rules.devices import as_wanted
 from kantopt.verify.rules.limits import beyond, beyond_jobs
 from kantopt.verify.step import Step, Violation
-from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.most import Ledger, Sum
 from kantopt.verify.waves.order import Order
 
 
@@ -23,26 +23,21 @@ def judge_pods(instance: Instance, order: Order) -> Iterator[Violation]:
 
     Pods that came by a stop-over are there once the wave that brought them is done.
     """
-    leaving: dict[tuple[int, Spot], dict[int, Share]] = {}
+    leaving = Ledger[tuple[int, Spot]]()
     left: set[tuple[int, Spot]] = set()
     bound: Counter[int] = Counter()
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            podset = instance.podsets[action.podset]
-            if (action.kind == "bind") is podset.running:
-                state = "run already" if podset.running else "do not run"
-                yield Violation(
-                    "actions", f"action {action.id}", f"{action.pods} pods that {state}"
-                )
-            if action.source is None:
-                bound[podset.index] += action.pods
-            else:
-                left.add((podset.index, action.source))
-                at = leaving.setdefault((podset.index, action.source), {})
-                at[p] = at.get(p, Share()).plus(start=action.pods)
-            if action.target is not None:
-                at = leaving.setdefault((podset.index, action.target), {})
-                at[p] = at.get(p, Share()).plus(done=-action.pods)
+    for p, action in order.actions:
+        podset = instance.podsets[action.podset]
+        if (action.kind == "bind") is podset.running:
+            state = "run already" if podset.running else "do not run"
+            yield Violation("actions", f"action {action.id}", f"{action.pods} pods that {state}")
+        if action.source is None:
+            bound[podset.index] += action.pods
+        else:
+            left.add((podset.index, action.source))
+            leaving.change((podset.index, action.source), p, action.pods)
+        if action.target is not None:
+            leaving.change((podset.index, action.target), p, -action.pods)
     for s, spot in sorted(left):
         there = instance.podsets[s].current.get(spot, 0)
         total = Sum(order, leaving[s, spot])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.problem.actions import Action
@@ -9,7 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Violation, beyond, standing_loads
-from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
 
 _Place = tuple[int, int | None, int]
@@ -27,9 +28,9 @@ def judge_rooms(instance: Instance, order: Order) -> Iterator[Violation]:
     Only pods that restart may take the room of others that restart in the same wave.
     """
     loads = standing_loads(instance)
-    places = _places(instance, order)
-    for n, d, r in sorted(places, key=lambda place: (place[0], place[1] is not None, place)):
-        shares = places[n, d, r]
+    places, returning = _places(instance, order)
+    for place in sorted(places, key=lambda place: (place[0], place[1] is not None, place)):
+        n, d, r = place
         node = instance.nodes[n]
         limit: int | None
         if d is None:
@@ -41,12 +42,12 @@ def judge_rooms(instance: Instance, order: Order) -> Iterator[Violation]:
             rule, subject = Rule.DEVICES, f"node {node.name} {device.device_class} {d}"
         if limit is None:
             continue
-        total = Sum(order, {p: share for p, (share, _) in shares.items()}, base)
+        total = Sum(order, places[place], base)
         if not total.can_exceed(limit):
             continue
-        for p, (share, returning) in sorted(shares.items()):
-            if share.start or returning:
-                most = total.most_while(p, limit, _own(share, returning))
+        for p, share in sorted(places[place].items()):
+            if share.start or returning[place, p]:
+                most = total.most_while(p, limit, _own(share, returning[place, p]))
                 if most > limit:
                     yield Violation(
                         rule,
@@ -63,30 +64,17 @@ def _own(share: Share, returning: int) -> int:
     return max(share.start, both) if share.start else both
 
 
-def _places(instance: Instance, order: Order) -> dict[_Place, dict[int, tuple[Share, int]]]:
-    """By place and wave: what the wave adds there, and how much of that are restarts coming."""
-    places: dict[_Place, dict[int, tuple[Share, int]]] = {}
-
-    def note(place: _Place, p: int, share: Share, returning: int) -> None:
-        at = places.setdefault(place, {})
-        known, before = at.get(p, (Share(), 0))
-        at[p] = known.plus(*share), before + returning
-
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            restarting = restarts(instance, action)
-            for spot, sign in ((action.source, -1), (action.target, 1)):
-                if spot is None:
-                    continue
-                for place, amount in _taken(instance, action.podset, spot):
-                    change = sign * action.pods * amount
-                    if restarting:
-                        note(place, p, Share(back=change), max(0, change))
-                    elif sign > 0:
-                        note(place, p, Share(start=change), 0)
-                    else:
-                        note(place, p, Share(done=change), 0)
-    return places
+def _places(instance: Instance, order: Order) -> tuple[Ledger[_Place], Counter[tuple[_Place, int]]]:
+    """What each wave adds by place, and how much of that are restarts coming, by place and wave."""
+    places, returning = Ledger[_Place](), Counter[tuple[_Place, int]]()
+    for p, action in order.actions:
+        restart = restarts(instance, action)
+        for spot, pods in ((action.source, -action.pods), (action.target, action.pods)):
+            for place, amount in () if spot is None else _taken(instance, action.podset, spot):
+                places.change(place, p, pods * amount, restart=restart)
+                if restart and pods > 0:
+                    returning[place, p] += pods * amount
+    return places, returning
 
 
 def _taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[_Place, int]]:

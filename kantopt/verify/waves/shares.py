@@ -8,7 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 from kantopt.verify.step import Violation, beyond, standing_loads
-from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.most import Ledger, Sum
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.rooms import restarts
 
@@ -19,18 +19,15 @@ def judge_budgets(instance: Instance, order: Order) -> Iterator[Violation]:
     A restart gives its slot back when its wave is done, for then the pod is ready; an eviction
     never does.
     """
-    away: dict[int, dict[int, Share]] = {}
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            back = restarts(instance, action)
-            if back or action.kind == "evict":
-                for b in instance.podsets[action.podset].budgets:
-                    at = away.setdefault(b, {})
-                    done = -action.pods if back else 0
-                    at[p] = at.get(p, Share()).plus(start=action.pods, done=done)
+    away = Ledger[int]()
+    for p, action in order.actions:
+        back = restarts(instance, action)
+        if back or action.kind == "evict":
+            for b in instance.podsets[action.podset].budgets:
+                away.note(b, p, start=action.pods, done=-action.pods if back else 0)
     for b, shares in sorted(away.items()):
         budget = instance.budgets[b]
-        for number, pods in _exceeding(Sum(order, shares), budget.allowed):
+        for number, pods in Sum(order, shares).beyond(budget.allowed):
             yield Violation(
                 Rule.DISRUPTION,
                 f"wave {number}: budget {budget.name}",
@@ -41,36 +38,24 @@ def judge_budgets(instance: Instance, order: Order) -> Iterator[Violation]:
 def judge_moves_at_once(instance: Instance, order: Order) -> Iterator[Violation]:
     """At no time are more pods on the move than the model lets a wave move, or a job bears."""
     limit = instance.model.limits.moves_per_wave
-    moving: dict[int, dict[int, Share]] = {}
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            job = instance.job_of(action.podset)
-            if action.kind == "move":
-                for j, most in ((_ALL, limit), (job.index, job.moves_at_once)):
-                    if most is not None:
-                        at = moving.setdefault(j, {})
-                        at[p] = at.get(p, Share()).plus(start=action.pods, done=-action.pods)
+    moving = Ledger[int]()
+    for p, action in order.actions:
+        job = instance.job_of(action.podset)
+        if action.kind == "move":
+            for j, most in ((_ALL, limit), (job.index, job.moves_at_once)):
+                if most is not None:
+                    moving.note(j, p, start=action.pods, done=-action.pods)
     for j, shares in sorted(moving.items()):
         most = limit if j == _ALL else instance.jobs[j].moves_at_once
         assert most is not None, "only what is limited is counted"
         whose = "moves" if j == _ALL else f"moves of job {instance.jobs[j].name}"
-        for number, pods in _exceeding(Sum(order, shares), most):
+        for number, pods in Sum(order, shares).beyond(most):
             said = f"{pods} of {most} pods at once"
             yield Violation(Rule.LIMITS, f"wave {number}: {whose}", said)
 
 
 _ALL = -1
 """In place of a job: all of them together."""
-
-
-def _exceeding(total: Sum, limit: int) -> Iterator[tuple[int, int]]:
-    """Waves that start when a sum may exceed its limit with them, and what it may come to."""
-    if not total.can_exceed(limit):
-        return
-    for p in total.listed:
-        most = total.most_while(p, limit, total.shares[p].start)
-        if most > limit:
-            yield total.order.waves[p].id, most
 
 
 def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
@@ -88,7 +73,7 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
             if quota.resource == r and limit is not None:
-                for wave, used in _binding_beyond(total, limit):
+                for wave, used in total.beyond(limit):
                     resource = instance.resources[r]
                     yield Violation(
                         Rule.QUOTA,
@@ -115,34 +100,19 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
 
 def _usage(instance: Instance, order: Order) -> dict[tuple[int, int], Sum]:
     """Use of each resource with a quota, by queue."""
-    shares: dict[tuple[int, int], dict[int, Share]] = {
-        (queue.index, quota.resource): {} for queue in instance.queues for quota in queue.quotas
-    }
-    for p, wave in enumerate(order.waves):
-        for action in wave.actions:
-            queue = instance.job_of(action.podset).queue
-            if queue is None or action.kind == "move":
-                continue
-            for r, amount in enumerate(instance.podsets[action.podset].demand):
-                at = shares.get((queue, r))
-                if at is None or not amount:
-                    continue
-                pods = action.pods * amount
-                known = at.get(p, Share())
-                at[p] = known.plus(start=pods) if action.kind == "bind" else known.plus(done=-pods)
+    shares = Ledger[tuple[int, int]](
+        ((queue.index, quota.resource), {}) for queue in instance.queues for quota in queue.quotas
+    )
+    for p, action in order.actions:
+        queue = instance.job_of(action.podset).queue
+        if queue is None or action.kind == "move":
+            continue
+        pods = action.pods if action.kind == "bind" else -action.pods
+        for r, amount in enumerate(instance.podsets[action.podset].demand):
+            if amount and (queue, r) in shares:
+                shares.change((queue, r), p, pods * amount)
     standing = standing_loads(instance).queue
     return {(q, r): Sum(order, at, standing[q][r]) for (q, r), at in shares.items()}
-
-
-def _binding_beyond(total: Sum, limit: int) -> Iterator[tuple[int, int]]:
-    if not total.can_exceed(limit):
-        return
-    for p in total.listed:
-        start = total.shares[p].start
-        if start:
-            most = total.most_while(p, limit, start)
-            if most > limit:
-                yield total.order.waves[p].id, most
 
 
 def _ever(part: Sum) -> int:

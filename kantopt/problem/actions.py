@@ -43,9 +43,9 @@ class Wave:
 
 def without_leftovers(placement: Placement, waves: Iterable[Wave]) -> Placement:
     """Return where a plan leads without what fills left-over room: the answer to its question."""
-    changes: dict[int, dict[Spot, int]] = {}
-    for action in (action for wave in waves for action in wave.actions if action.leftover):
-        assert action.target is not None
-        spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
-        spots[action.target] = spots.get(action.target, 0) - action.pods
-    return placement.replace(changes) if changes else placement
+    return placement.plus(
+        (action.podset, action.target, -action.pods)
+        for wave in waves
+        for action in wave.actions
+        if action.leftover and action.target is not None
+    )

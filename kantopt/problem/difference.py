@@ -39,14 +39,12 @@ class Change:
 
 def changed(placement: Placement, changes: Iterable[Action | Change]) -> Placement:
     """Return the placement after some changes."""
-    found: dict[int, dict[Spot, int]] = {}
-    for change in changes:
-        spots = found.setdefault(change.podset, dict(placement.podsets[change.podset]))
-        if change.source is not None:
-            spots[change.source] = spots.get(change.source, 0) - change.pods
-        if change.target is not None:
-            spots[change.target] = spots.get(change.target, 0) + change.pods
-    return placement.replace(found) if found else placement
+    return placement.plus(
+        (change.podset, spot, pods)
+        for change in changes
+        for spot, pods in ((change.source, -change.pods), (change.target, change.pods))
+        if spot is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)

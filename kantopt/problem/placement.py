@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
@@ -29,6 +29,15 @@ class Placement:
                 for s, spots in enumerate(self.podsets)
             )
         )
+
+    def plus(self, changes: Iterable[tuple[int, Spot, int]]) -> Placement:
+        """Return the placement with more pods of a pod set on a spot, or with fewer (below 0)."""
+        found: dict[int, dict[Spot, int]] = {}
+        for s, spot, pods in changes:
+            if s not in found:
+                found[s] = dict(self.podsets[s])
+            found[s][spot] = found[s].get(spot, 0) + pods
+        return self.replace(found) if found else self
 
     def items(self) -> Iterator[tuple[int, Spot, int]]:
         """Pod set, spot and number of pods, in a fixed order."""

@@ -9,7 +9,7 @@ from itertools import islice
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.rule_kinds import STATE_RULES, About, rules_about
 from kantopt.verify.rules import CHECKS, check
@@ -237,9 +237,4 @@ class _Ways:
 
 def changed(placement: Placement, pods: Pods) -> Placement:
     """Return a placement with more pods, or with fewer where the number is negative."""
-    changes: dict[int, dict[Spot, int]] = {}
-    for (s, spot), k in pods.items():
-        spots: Spots = placement.podsets[s]
-        now = changes.setdefault(s, dict(spots))
-        now[spot] = now.get(spot, 0) + k
-    return placement.replace(changes)
+    return placement.plus((s, spot, k) for (s, spot), k in pods.items())

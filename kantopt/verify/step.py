@@ -251,6 +251,10 @@ class Step:
         """Pods of a pod set that left a spot and arrived at another."""
         return min(sum(self.arrivals[s].values()), sum(self.departures[s].values()))
 
+    def restarts(self, s: int) -> int:
+        """Pods of a running pod set that are moved by a restart."""
+        return self.moved(s) if self.instance.job_of(s).move_mode == "restart" else 0
+
     def bound(self, s: int) -> int:
         """Pods of a pod set that are placed after and were not before."""
         return max(0, self.after.placed(s) - self.before.placed(s))

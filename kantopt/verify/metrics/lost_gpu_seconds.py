@@ -23,8 +23,7 @@ def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
 
 def stopped(podset: PodSet, step: Step) -> int:
     """Count the pods of a pod set that are evicted or restart elsewhere."""
-    restarts = step.instance.jobs[podset.job].move_mode == "restart"
-    return step.evicted(podset.index) + (step.moved(podset.index) if restarts else 0)
+    return step.evicted(podset.index) + step.restarts(podset.index)
 
 
 def bound_lost_gpu_seconds(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -21,6 +21,12 @@ def as_wanted(node: Node, needs: Sequence[DeviceNeed], devices: Sequence[int]) -
     return wanted == Counter(given) and len(set(devices)) == len(devices)
 
 
+def unwanted(needs: Sequence[DeviceNeed], devices: Sequence[int]) -> str:
+    """Say that devices are not :func:`as_wanted`."""
+    wanted = {need.device_class: need.count for need in needs}
+    return f"devices {list(devices)} of {dict(sorted(wanted.items()))} wanted"
+
+
 def check_devices(step: Step) -> Iterator[Violation]:
     """Each pod sits on distinct devices of the classes it asks for, and none is overfull."""
     instance = step.instance
@@ -32,12 +38,8 @@ def check_devices(step: Step) -> Iterator[Violation]:
             if not podset.devices and not spot.devices:
                 continue
             if not as_wanted(node, podset.devices, spot.devices):
-                wanted = {need.device_class: need.count for need in podset.devices}
-                yield Violation(
-                    Rule.DEVICES,
-                    f"{instance.subject(s)} on node {node.name}",
-                    f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted",
-                )
+                subject = f"{instance.subject(s)} on node {node.name}"
+                yield Violation(Rule.DEVICES, subject, unwanted(podset.devices, spot.devices))
             for device, request in step.loads.device_requests(s, spot):
                 touched.setdefault(device, set()).update(r for r, a in enumerate(request) if a)
         for device, resources in sorted(touched.items()):

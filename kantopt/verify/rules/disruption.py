@@ -9,11 +9,6 @@ from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
 
 
-def restarts(step: Step, s: int) -> int:
-    """Pods of a running pod set that are moved by a restart."""
-    return step.moved(s) if step.instance.job_of(s).move_mode == "restart" else 0
-
-
 def check_disruption(step: Step) -> Iterator[Violation]:
     """A budget bears its evictions and, one at a time, its restarts; two budgets bear nothing.
 
@@ -28,7 +23,7 @@ def check_disruption(step: Step) -> Iterator[Violation]:
             yield Violation(
                 Rule.DISRUPTION, f"budget {budget.name}", f"{evicted} of {budget.allowed} evictions"
             )
-        elif budget.allowed == 0 and (moved := sum(restarts(step, s) for s in budget.podsets)):
+        elif budget.allowed == 0 and (moved := sum(step.restarts(s) for s in budget.podsets)):
             yield Violation(Rule.DISRUPTION, f"budget {budget.name}", f"{moved} of 0 restarts")
         together = Counter[int]()
         for s in step.restarted.intersection(budget.podsets):
@@ -40,7 +35,7 @@ def check_disruption(step: Step) -> Iterator[Violation]:
                 )
                 yield Violation(Rule.DISRUPTION, f"budget {budget.name}", text)
     for podset in step.changed_podsets:
-        disrupted = step.evicted(podset.index) + restarts(step, podset.index)
+        disrupted = step.evicted(podset.index) + step.restarts(podset.index)
         if podset.running and len(podset.budgets) > 1 and disrupted:
             names = ", ".join(instance.budgets[b].name for b in podset.budgets)
             yield Violation(

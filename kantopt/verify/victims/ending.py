@@ -59,8 +59,7 @@ def evicted(step: Step, job: Job) -> int:
 
 def ended(step: Step, job: Job) -> int:
     """Count the running pods of a job that end where they are: evicted, or moved by a restart."""
-    moved = sum(map(step.moved, step.instance.running_of(job.index)))
-    return evicted(step, job) + moved * (job.move_mode == "restart")
+    return evicted(step, job) + sum(map(step.restarts, step.instance.running_of(job.index)))
 
 
 def for_good(step: Step, bears: Bears) -> frozenset[int]:

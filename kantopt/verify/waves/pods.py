@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.devices import as_wanted
-from kantopt.verify.rules.limits import beyond, beyond_jobs
+from kantopt.verify.rules.devices import as_wanted, unwanted
+from kantopt.verify.rules.limits import Moves, moved_beyond
 from kantopt.verify.step import Step, Violation
 from kantopt.verify.waves.most import Ledger, Sum
 from kantopt.verify.waves.order import Order
@@ -77,39 +76,14 @@ def judge_stopovers(
 
 def beyond_limits(instance: Instance, actions: Sequence[Action]) -> Iterator[Violation]:
     """Each stop-over counts as a move of its own, and as an arrival and a departure."""
-    limits, counts = instance.model.limits, _move_counts(instance, actions)
-    yield from beyond(counts.total, limits.moves)
-    yield from beyond_jobs(instance, counts.jobs, "moves with stop-overs")
-    yield from beyond(counts.namespaces, limits.moves_per_namespace)
-    yield from beyond(counts.arrivals, limits.arrivals_per_node)
-    yield from beyond(counts.departures, limits.departures_per_node)
-
-
-class _Counts(NamedTuple):
-    """Pods that move, stop-overs included, by what limits look at."""
-
-    total: Counter[str]
-    jobs: Counter[int]
-    namespaces: Counter[str]
-    arrivals: Counter[str]
-    departures: Counter[str]
-
-
-def _move_counts(instance: Instance, actions: Iterable[Action]) -> _Counts:
-    """Count what actions move, each stop-over as a move of its own."""
-    counts = _Counts(Counter(), Counter(), Counter(), Counter(), Counter())
+    moves = Moves(Counter(), Counter(), Counter())
     for action in actions:
-        job, pods = instance.job_of(action.podset), action.pods
         if action.kind == "move" and action.target is not None:
-            counts.total["moves with stop-overs"] += pods
-            counts.jobs[job.index] += pods
-            counts.namespaces[f"namespace {job.namespace}: moves with stop-overs"] += pods
-            node = instance.nodes[action.target.node].name
-            counts.arrivals[f"node {node}: arrivals with stop-overs"] += pods
+            moves.jobs[instance.podsets[action.podset].job] += action.pods
+            moves.arrivals[action.target.node] += action.pods
         if action.source is not None:
-            node = instance.nodes[action.source.node].name
-            counts.departures[f"node {node}: departures with stop-overs"] += pods
-    return counts
+            moves.departures[action.source.node] += action.pods
+    yield from moved_beyond(instance, moves, " with stop-overs")
 
 
 def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
@@ -122,9 +96,6 @@ def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
         message = f"{action.pods} of 0 pods allowed on node {node.name} (on the way)"
         yield Violation(Rule.ELIGIBILITY, instance.subject(podset.index), message)
     if instance.on(Rule.DEVICES) and not as_wanted(node, podset.devices, spot.devices):
-        wanted = {need.device_class: need.count for need in podset.devices}
-        message = (
-            f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (on the way)"
-        )
+        message = f"{unwanted(podset.devices, spot.devices)} (on the way)"
         subject = f"{instance.subject(podset.index)} on node {node.name}"
         yield Violation(Rule.DEVICES, subject, message)

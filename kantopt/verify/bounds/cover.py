@@ -45,7 +45,7 @@ def least_left_out(stock: Stock, held: Sequence[int], prices: Mapping[int, int])
             if pays := prices.get(pod.size, 0):
                 pods[pod.tier].append((pod.weight, pays, count))
                 paid += pays * count
-    paid -= sum(count * _dearest(room.size, prices) for room, count in stock.rooms)
+    paid -= sum(count * filled([0] * (room.size + 1), prices) for room, count in stock.rooms)
     work = sum(count.bit_length() for each in pods for _, _, count in each)
     if paid <= 0 or paid * work > STEPS:
         return 0
@@ -55,12 +55,11 @@ def least_left_out(stock: Stock, held: Sequence[int], prices: Mapping[int, int])
     return min(_covers(pods[-1], paid)[-1], stock.wanted[-1])
 
 
-def _dearest(size: int, prices: Mapping[int, int]) -> int:
-    """Most that shares in a room pay together."""
-    best = [0] * (size + 1)
+def filled(best: list[int], prices: Mapping[int, int]) -> int:
+    """Most that a room is worth with shares in it, by what each part of it is worth without."""
     for share, price in prices.items():
         if price:
-            for u in range(share, size + 1):
+            for u in range(share, len(best)):
                 best[u] = max(best[u], best[u - share] + price)
     return best[-1]
 

@@ -15,6 +15,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.bounds.fewest import fewest_of
 from kantopt.verify.in_use import fees_of, groups_of
 from kantopt.verify.step import Loads
 
@@ -124,11 +125,12 @@ def most_evictions(instance: Instance, above: Mapping[Tier, int]) -> int:
     return min([most, *costs])
 
 
-def leaving(instance: Instance, group_of: Sequence[int | None]) -> tuple[int, tuple[int, ...]]:
-    """Return how many groups of nodes are in use, and how many pods leave each to empty it.
+def _in_use(
+    instance: Instance, group_of: Sequence[int | None]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the pods of groups of nodes in use, and of those of which all pods may leave.
 
-    The latter in ascending order and without groups that hold a pod which can never leave. Daemons
-    keep nothing in use; nodes in no group (``None``) are not counted.
+    Daemons keep nothing in use; nodes in no group (``None``) are not counted.
     """
     pods: dict[int, int] = {}
     stays: set[int] = set()
@@ -142,7 +144,7 @@ def leaving(instance: Instance, group_of: Sequence[int | None]) -> tuple[int, tu
                 pods[group] = pods.get(group, 0) + number
                 if not leaves:
                     stays.add(group)
-    return len(pods), tuple(sorted(k for group, k in pods.items() if group not in stays))
+    return pods, {group: k for group, k in pods.items() if group not in stays}
 
 
 def fewest_in_use(instance: Instance, tier: Tier, above: Mapping[Tier, int]) -> int:
@@ -203,13 +205,8 @@ def _roomiest(wanted: int, rooms: Sequence[int], groups: Sequence[int | None]) -
     for room, group in zip(rooms, groups, strict=True):
         together[group] += room
     wanted -= together.pop(None, 0)
-    fewest = 0
-    for room in sorted(together.values(), reverse=True):
-        if wanted <= 0:
-            break
-        wanted -= room
-        fewest += 1
-    return fewest
+    fewest = fewest_of(together.values(), wanted)
+    return len(together) if fewest is None else fewest
 
 
 @lru_cache(maxsize=16)
@@ -219,19 +216,10 @@ def emptied(instance: Instance, tier: Tier) -> tuple[int, tuple[tuple[int, int],
     The latter each with the pods that leave it, the most per pod first.
     """
     fees, nodes = fees_of(instance, tier), counted(instance, tier)
-    pods: dict[int, int] = {}
-    stays: set[int] = set()
-    for podset in instance.podsets:
-        if podset.daemon:
-            continue
-        for spot, number in podset.current.items():
-            if spot.node in nodes:
-                pods[spot.node] = pods.get(spot.node, 0) + number
-                if not may_leave(instance, podset):
-                    stays.add(spot.node)
-    groups = [(fees[n], number) for n, number in pods.items() if n not in stays and fees[n]]
+    in_use, free = _in_use(instance, [n if n in nodes else None for n in range(len(fees))])
+    groups = [(fees[n], number) for n, number in free.items() if fees[n]]
     groups.sort(key=lambda item: (-Fraction(*item), item))
-    return sum(fees[n] for n in pods), tuple(groups)
+    return sum(fees[n] for n in in_use), tuple(groups)
 
 
 def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -268,4 +256,6 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
 
 @lru_cache(maxsize=16)
 def _leaving(instance: Instance, tier: Tier) -> tuple[int, tuple[int, ...]]:
-    return leaving(instance, groups_of(instance, tier))
+    """Return how many groups are in use, and the pods that leave each to empty it, ascending."""
+    in_use, free = _in_use(instance, groups_of(instance, tier))
+    return len(in_use), tuple(sorted(free.values()))

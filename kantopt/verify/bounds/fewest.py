@@ -10,6 +10,17 @@ from kantopt.problem.job import Job
 from kantopt.problem.node_room import alike_nodes, room_by_kind
 
 
+def fewest_of(sizes: Iterable[int], wanted: int) -> int | None:
+    """Return how many of some sizes, the largest first, make up an amount; ``None``: all do not."""
+    count = 0
+    for size in sorted(sizes, reverse=True):
+        if wanted <= 0:
+            break
+        wanted -= size
+        count += 1
+    return count if wanted <= 0 else None
+
+
 def fewest_domains(
     instance: Instance, job: Job, role: int, regions: Sequence[Iterable[int]]
 ) -> int:
@@ -32,13 +43,7 @@ def fewest_domains(
             if room >= least:
                 break
         rooms.append(room)
-    fewest = 0
-    for room in sorted(rooms, reverse=True):
-        if least <= 0 or room == 0:
-            break
-        fewest += 1
-        least -= room
-    return fewest if least <= 0 else 1
+    return fewest_of(rooms, least) or 1
 
 
 def fewest_together(instance: Instance, job: Job, regions: Sequence[Iterable[int]]) -> int:
@@ -59,13 +64,9 @@ def fewest_together(instance: Instance, job: Job, regions: Sequence[Iterable[int
         offers = [[_offer(instance.nodes[n], r) for n in nodes] for nodes in pools]
         if not asked or any(None in offer for offer in offers):
             continue
-        count = 0
-        for room in sorted((sum(x for x in offer if x) for offer in offers), reverse=True):
-            if asked <= 0:
-                break
-            count, asked = count + 1, asked - room
-        if asked <= 0:
-            fewest = max(fewest, count)
+        fewest = max(
+            fewest, fewest_of((sum(x for x in offer if x) for offer in offers), asked) or 0
+        )
     return fewest
 
 

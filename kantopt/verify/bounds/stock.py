@@ -17,7 +17,7 @@ from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.bounds.cover import least_left_out
+from kantopt.verify.bounds.cover import filled, least_left_out
 from kantopt.verify.bounds.departures import may_move
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
@@ -115,11 +115,7 @@ def dearest(room: Room, worth: Sequence[int], prices: Mapping[int, int]) -> int:
         value = pod.weight * worth[pod.tier]
         for u in range(room.size, pod.size - 1, -1):
             best[u] = max(best[u], best[u - pod.size] + value)
-    for size, price in prices.items():
-        if price:
-            for u in range(size, room.size + 1):
-                best[u] = max(best[u], best[u - size] + price)
-    return best[-1]
+    return filled(best, prices)
 
 
 def cuts(instance: Instance) -> list[Cut]:

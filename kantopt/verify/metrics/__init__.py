@@ -53,63 +53,39 @@ from kantopt.verify.metrics.unplaced import bound_unplaced, measure_unplaced
 from kantopt.verify.metrics.waiting import bound_waiting, measure_waiting
 from kantopt.verify.step import Step
 
-MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
-    Metric.UNPLACED: measure_unplaced,
-    Metric.DISPLACED: measure_displaced,
-    Metric.EVICTIONS: measure_evictions,
-    Metric.LOST_GPU_SECONDS: measure_lost_gpu_seconds,
-    Metric.MOVES: measure_moves,
-    Metric.DISRUPTION_COST: measure_disruption_cost,
-    Metric.DOMAINS_CROSSED: measure_domains_crossed,
-    Metric.FRAGMENTED_NODES: measure_fragmented_nodes,
-    Metric.STRANDED_GPUS: measure_stranded_gpus,
-    Metric.NODES_IN_USE: measure_nodes_in_use,
-    Metric.ALLOCATION: measure_allocation,
-    Metric.EXCESS_NODES: measure_excess_nodes,
-    Metric.EXCESS_GROUPS: measure_excess_groups,
-    Metric.WAITING: measure_waiting,
-    Metric.FRAGMENT_RATE: measure_fragment_rate,
-    Metric.DOMAINS_IN_USE: measure_domains_in_use,
-    Metric.UNDRAINED: measure_undrained,
-    Metric.PREFERENCES: measure_preferences,
-    Metric.COST: measure_cost,
-    Metric.ENERGY: measure_energy,
-    Metric.BALANCE: measure_balance,
-    Metric.MIGRATION_COST: measure_migration_cost,
-    Metric.FAIR_SHARE: measure_fair_share,
-    Metric.CHANGES_TO_PLAN: measure_changes_to_plan,
-}
-
 Above = Mapping[Tier, int]
 """Most that the metrics of the tiers above are measured at: plans that are worse in one of them
 need not be considered."""
 
-_BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
-    Metric.UNPLACED: bound_unplaced,
-    Metric.DISPLACED: bound_displaced,
-    Metric.EVICTIONS: bound_evictions,
-    Metric.LOST_GPU_SECONDS: bound_lost_gpu_seconds,
-    Metric.MOVES: bound_moves,
-    Metric.DISRUPTION_COST: bound_disruption_cost,
-    Metric.DOMAINS_CROSSED: bound_domains_crossed,
-    Metric.FRAGMENTED_NODES: bound_fragmented_nodes,
-    Metric.STRANDED_GPUS: bound_stranded_gpus,
-    Metric.NODES_IN_USE: bound_nodes_in_use,
-    Metric.ALLOCATION: bound_allocation,
-    Metric.EXCESS_NODES: bound_excess_nodes,
-    Metric.EXCESS_GROUPS: bound_excess_groups,
-    Metric.WAITING: bound_waiting,
-    Metric.FRAGMENT_RATE: bound_fragment_rate,
-    Metric.DOMAINS_IN_USE: bound_domains_in_use,
-    Metric.UNDRAINED: bound_undrained,
-    Metric.PREFERENCES: bound_preferences,
-    Metric.COST: bound_cost,
-    Metric.ENERGY: bound_energy,
-    Metric.BALANCE: bound_balance,
-    Metric.MIGRATION_COST: bound_migration_cost,
-    Metric.FAIR_SHARE: bound_fair_share,
-    Metric.CHANGES_TO_PLAN: bound_changes_to_plan,
+_METRICS: dict[Metric, tuple[Callable[[Tier, Step], int], Callable[[Tier, Instance, Above], int]]]
+_METRICS = {
+    Metric.UNPLACED: (measure_unplaced, bound_unplaced),
+    Metric.DISPLACED: (measure_displaced, bound_displaced),
+    Metric.EVICTIONS: (measure_evictions, bound_evictions),
+    Metric.LOST_GPU_SECONDS: (measure_lost_gpu_seconds, bound_lost_gpu_seconds),
+    Metric.MOVES: (measure_moves, bound_moves),
+    Metric.DISRUPTION_COST: (measure_disruption_cost, bound_disruption_cost),
+    Metric.DOMAINS_CROSSED: (measure_domains_crossed, bound_domains_crossed),
+    Metric.FRAGMENTED_NODES: (measure_fragmented_nodes, bound_fragmented_nodes),
+    Metric.STRANDED_GPUS: (measure_stranded_gpus, bound_stranded_gpus),
+    Metric.NODES_IN_USE: (measure_nodes_in_use, bound_nodes_in_use),
+    Metric.ALLOCATION: (measure_allocation, bound_allocation),
+    Metric.EXCESS_NODES: (measure_excess_nodes, bound_excess_nodes),
+    Metric.EXCESS_GROUPS: (measure_excess_groups, bound_excess_groups),
+    Metric.WAITING: (measure_waiting, bound_waiting),
+    Metric.FRAGMENT_RATE: (measure_fragment_rate, bound_fragment_rate),
+    Metric.DOMAINS_IN_USE: (measure_domains_in_use, bound_domains_in_use),
+    Metric.UNDRAINED: (measure_undrained, bound_undrained),
+    Metric.PREFERENCES: (measure_preferences, bound_preferences),
+    Metric.COST: (measure_cost, bound_cost),
+    Metric.ENERGY: (measure_energy, bound_energy),
+    Metric.BALANCE: (measure_balance, bound_balance),
+    Metric.MIGRATION_COST: (measure_migration_cost, bound_migration_cost),
+    Metric.FAIR_SHARE: (measure_fair_share, bound_fair_share),
+    Metric.CHANGES_TO_PLAN: (measure_changes_to_plan, bound_changes_to_plan),
 }
+MEASURES = {metric: measured for metric, (measured, _) in _METRICS.items()}
+_BOUNDS = {metric: bounded for metric, (_, bounded) in _METRICS.items()}
 
 
 def measure(instance: Instance, placement: Placement, tiers: Sequence[Tier]) -> tuple[int, ...]:

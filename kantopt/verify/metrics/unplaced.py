@@ -16,6 +16,7 @@ from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
 from kantopt.verify.bounds.departures import evictable, most_held, most_on_nodes
+from kantopt.verify.bounds.fewest import fewest_of
 from kantopt.verify.bounds.left_out import least_left_out
 from kantopt.verify.bounds.room import most_pods
 from kantopt.verify.bounds.shortage import bound_shortage
@@ -210,13 +211,9 @@ def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
         unplaced = other.metric is tier.metric and not other.surplus
         if other.whose == tier.whose and unplaced and other.unit == "milli-GPU":
             lacking = bound_unplaced(other, instance, higher)
-            jobs = 0
-            for mass in _cores(other, instance):
-                if lacking <= 0:
-                    break
-                lacking -= mass
-                jobs += 1
-            fewest = max(fewest, jobs)
+            cores = _cores(other, instance)
+            jobs = fewest_of(cores, lacking)
+            fewest = max(fewest, len(cores) if jobs is None else jobs)
         higher[other] = value
     return fewest
 

@@ -19,7 +19,7 @@ from kantopt.verify.metrics.domains_crossed import fewest_for_need
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
 from kantopt.verify.step import Loads
-from kantopt.verify.witness.groups import PriceGroup, job_and_pods
+from kantopt.verify.witness.groups import PriceGroup, by_job, job_and_pods
 from kantopt.verify.witness.rows import PriceRows, held
 
 NODES = "nodes"
@@ -83,24 +83,21 @@ def spreads_of(
     instance: Instance, tier: Tier, groups: Sequence[PriceGroup], level: str
 ) -> tuple[Spread, ...]:
     """Return the gangs that a tier counts for the regions of a level that they use."""
-    by_job: dict[int, list[int]] = {}
-    for i, group in enumerate(groups):
-        by_job.setdefault(instance.podsets[group.podsets[0]].job, []).append(i)
-    found = []
+    of_job, found = by_job(instance, groups), []
     if tier.metric is Metric.DOMAINS_CROSSED:
         for need in instance.topology_needs:
             if need.preferred is None or instance.topology.levels[need.preferred] != level:
                 continue
             concerned = tuple(
                 i
-                for i in by_job.get(need.job, ())
+                for i in of_job.get(need.job, ())
                 if instance.podsets[groups[i].podsets[0]].role in need.roles
             )
             found.append(Spread(tier, need.job, fewest_for_need(instance, need), concerned))
     elif tier.metric in (Metric.EXCESS_GROUPS, Metric.EXCESS_NODES):
         if region_level(instance, tier) != level:
             return ()
-        for j, members in by_job.items():
+        for j, members in of_job.items():
             job = instance.jobs[j]
             if job.is_gang and (
                 sum(groups[i].count for i in members) > 1 or tier.metric is Metric.EXCESS_GROUPS

@@ -12,13 +12,12 @@ from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from kantopt.verify.step import Violation
 from kantopt.verify.waves.affinity import judge_affinity
-from kantopt.verify.waves.groups import judge_groups
+from kantopt.verify.waves.groups import judge_groups, judge_together
 from kantopt.verify.waves.neighbours import judge_neighbours
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.pods import judge_pods, judge_stopovers
 from kantopt.verify.waves.rooms import judge_rooms
 from kantopt.verify.waves.shares import judge_budgets, judge_moves_at_once, judge_quotas
-from kantopt.verify.waves.together import judge_together
 
 _BUT_PRIORITY = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import restarted
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role, Spread
 from kantopt.problem.placement import Placement, Spots
-from kantopt.problem.together import restarted
 from kantopt.schema.quantity import from_base
 from kantopt.verify.usage import Usage
 

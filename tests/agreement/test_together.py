@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.problem.difference import restarted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.problem.together import restarted
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio

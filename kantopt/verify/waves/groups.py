@@ -1,7 +1,8 @@
-"""R4, R5 and R6 while waves run: does a job hold together in each state it can be in?"""
+"""R4, R5, R6 and R13 while waves run: does a job hold together, and restart as a whole?"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.problem.actions import Action
@@ -109,3 +110,20 @@ def _steps(
                 todo.append(after)
                 placements[after] = changed(before, waves[p])
             yield before, placements[after], p
+
+
+def judge_together(instance: Instance, order: Order) -> Iterator[Violation]:
+    """In a wave that moves pods of such a job all of its running pods move, if only in place."""
+    for wave in order.waves:
+        moving = Counter[int]()
+        for action in wave.actions:
+            j = instance.podsets[action.podset].job
+            if action.kind == "move" and j in instance.together:
+                moving[j] += action.pods
+        for j, pods in sorted(moving.items()):
+            running = instance.running_pods(j)
+            if pods != running:
+                subject = f"wave {wave.id}: job {instance.jobs[j].name}"
+                yield Violation(
+                    Rule.GANG_VICTIMS, subject, f"{pods} of {running} pods restart together"
+                )

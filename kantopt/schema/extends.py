@@ -33,7 +33,12 @@ def shipped_folder(in_checkout: str) -> Path:
 
 def shipped_models() -> list[str]:
     """Names of the shipped models."""
-    return sorted(path.stem for path in models_folder().glob("*.yaml"))
+    return names_in(models_folder())
+
+
+def names_in(folder: Path) -> list[str]:
+    """Names of the documents that a folder holds."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
 def load_model(name_or_path: str) -> Model:
@@ -55,7 +60,7 @@ def load_model(name_or_path: str) -> Model:
         If a model on the way cannot be used.
     """
     shipped = name_or_path != "-" and is_name(name_or_path)
-    path = _shipped(name_or_path) if shipped else name_or_path
+    path = shipped_path("model", name_or_path, models_folder()) if shipped else name_or_path
     return resolve_model(_read(path), label_of(path))
 
 
@@ -136,20 +141,26 @@ _SUFFIXES = {".yaml", ".yml", ".json"}
 
 def _target(extends: str, file: str) -> str:
     if is_name(extends):
-        return _shipped(extends, file)
+        return shipped_path("model", extends, models_folder(), file)
     if "\0" in extends:
         raise BadDataError([Problem(file, "extends", quote(extends), "the path of a file")])
     return os.path.normpath(os.path.join(os.path.dirname(file), extends))
 
 
-def _shipped(name: str, file: str | None = None) -> str:
-    """Path of a shipped model; a wrong name in a file is bad data, elsewhere a wrong argument."""
-    names = shipped_models()
+def shipped_path(what: str, name: str, folder: Path, file: str | None = None) -> str:
+    """Path of a shipped document; a wrong name in a file is bad data, elsewhere a wrong argument.
+
+    Raises
+    ------
+    UsageError, BadDataError
+        If the folder has none of this name.
+    """
+    names = names_in(folder)
     if name in names:
-        return str(models_folder() / f"{name}.yaml")
+        return str(folder / f"{name}.yaml")
     expected, hint = f"{one_of(names)}, or a path", did_you_mean(name, names)
     if file is None:
-        raise UsageError(str(Problem("model", "", quote(name), expected, hint)))
+        raise UsageError(str(Problem(what, "", quote(name), expected, hint)))
     raise BadDataError([Problem(file, "extends", quote(name), expected, hint)])
 
 

@@ -15,6 +15,15 @@ _TOKEN = re.compile(r'"[^"\n]*"|[\w.+-]+|.', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_EXPECTED = (
+    ("Expecting value", "a value"),
+    ("Expecting property name", "a key in double quotes"),
+    ("Expecting ':'", "a colon after the key"),
+    ("Expecting ','", "a comma or a closing bracket"),
+)
+"""What is missing, by how Python begins to say so."""
+
+
 class _Twice(dict[str, Any]):
     """A mapping in which a key was given twice; the reader marks it and names its place later.
 
@@ -98,14 +107,8 @@ def _syntax(text: str, file: str, error: json.JSONDecodeError) -> Problem:
     found = quote(token[0].strip('"')) if token else "the end of the file"
     if comma:
         found, expected = "a comma after the last entry", "no comma there"
-    elif message.startswith("Expecting value"):
-        expected = "a value"
-    elif message.startswith("Expecting property name"):
-        expected = "a key in double quotes"
-    elif message.startswith("Expecting ':'"):
-        expected = "a colon after the key"
-    elif message.startswith("Expecting ','"):
-        expected = "a comma or a closing bracket"
+    elif words := next((words for start, words in _EXPECTED if message.startswith(start)), ""):
+        expected = words
     elif message.startswith("Unterminated string"):
         found, expected = "a string that does not end", "a closing double quote"
     elif message.startswith("Invalid control character"):

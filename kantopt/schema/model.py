@@ -219,7 +219,7 @@ class Objective(PriorityObjective):
     )
 
 
-class Limits(ModelPart):
+class Limits(Part):
     """Most that a plan may disrupt."""
 
     evictions: Count | None = Field(default=None, description="pods evicted at most")
@@ -228,26 +228,21 @@ class Limits(ModelPart):
     )
     moves_per_wave: PositiveCount | None = Field(
         default=None,
-        alias="movesPerWave",
         description="pods on the move at any one time at most",
     )
-    moves_per_job: Count | None = Field(
-        default=None, alias="movesPerJob", description="pods of one job moved at most"
-    )
+    moves_per_job: Count | None = Field(default=None, description="pods of one job moved at most")
     moves_per_namespace: Count | None = Field(
-        default=None, alias="movesPerNamespace", description="pods of one namespace moved at most"
+        default=None, description="pods of one namespace moved at most"
     )
     arrivals_per_node: Count | None = Field(
-        default=None, alias="arrivalsPerNode", description="moved pods that one node takes at most"
+        default=None, description="moved pods that one node takes at most"
     )
     departures_per_node: Count | None = Field(
         default=None,
-        alias="departuresPerNode",
         description="running pods that leave one node at most, moved or evicted",
     )
     min_runtime: Duration | None = Field(
         default=None,
-        alias="minRuntime",
         description="pods that have run for less are not evicted, unless job or queue say other",
     )
 
@@ -256,7 +251,7 @@ class Wanted(Part):
     """Where the last plan wants the pods of one pod set to be in the end."""
 
     job: Name = Field(description="the job, NAMESPACE/NAME")
-    pod_set: Name = Field(alias="podSet", description="name of the pod set")
+    pod_set: Name = Field(description="name of the pod set")
     state: Literal["running", "pending"] = Field(
         description="whether it speaks of the pods that run now or of those that wait"
     )
@@ -316,7 +311,6 @@ class Model(Part):
     )
     last_plan: tuple[Wanted, ...] = Field(
         default=(),
-        alias="lastPlan",
         description="what a plan before still wants of pods that it acts on, for changes_to_plan; "
         "of running pods that are not named it wants that they stay. --last-plan writes it",
     )

@@ -14,10 +14,15 @@ class ModelPart(Part):
     model_config = ConfigDict(alias_generator=None)
 
 
-class UnplacedObjective(ModelPart):
-    """What is wanted and not placed."""
+class PerPriorityObjective(ModelPart):
+    """Counted per priority, the highest first."""
 
     by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
+
+
+class UnplacedObjective(PerPriorityObjective):
+    """What is wanted and not placed."""
+
     unit: Literal["gpu", "job", "pod"] = Field(default="gpu", description="what is counted")
     target: Literal[0] | None = Field(
         default=None,
@@ -25,17 +30,10 @@ class UnplacedObjective(ModelPart):
     )
 
 
-class DisplacedObjective(ModelPart):
+class DisplacedObjective(PerPriorityObjective):
     """What runs now and is evicted, by what is unplaced of it."""
 
-    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
     unit: Literal["gpu", "pod"] = Field(default="gpu", description="what is counted")
-
-
-class PerPriorityObjective(ModelPart):
-    """Counted per priority, the highest first."""
-
-    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
 
 
 class EvictionsObjective(PerPriorityObjective):

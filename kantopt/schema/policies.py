@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kantopt.errors import Problem, UsageError
 from kantopt.schema.base import Metadata
-from kantopt.schema.extends import is_name, models_folder, read_single
-from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.extends import is_name, models_folder, names_in, read_single, shipped_path
 from kantopt.schema.policy import Policy
 
 
@@ -18,7 +16,7 @@ def policies_folder() -> Path:
 
 def shipped_policies() -> list[str]:
     """Names of the shipped policies."""
-    return sorted(path.stem for path in policies_folder().glob("*.yaml"))
+    return names_in(policies_folder())
 
 
 def load_policy(name_or_path: str) -> Policy:
@@ -46,11 +44,7 @@ def load_policy(name_or_path: str) -> Policy:
     """
     path = name_or_path
     if path != "-" and is_name(path):
-        names = shipped_policies()
-        if path not in names:
-            expected, hint = f"{one_of(names)}, or a path", did_you_mean(path, names)
-            raise UsageError(str(Problem("policy", "", quote(path), expected, hint)))
-        path = str(policies_folder() / f"{path}.yaml")
+        path = shipped_path("policy", path, policies_folder())
     policy = read_single(path, Policy)
     if policy.metadata.name:
         return policy

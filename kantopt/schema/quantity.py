@@ -14,21 +14,9 @@ QUANTITY = f"^[+]?{_AMOUNT}"
 """Form of a quantity, as published: what a JSON Schema and Python read alike."""
 _SIGNED = re.compile(f"[+-]?{_AMOUNT}")
 _SCALE = {
-    "n": Fraction(1, 10**9),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, 10**3),
-    "k": Fraction(10**3),
-    "M": Fraction(10**6),
-    "G": Fraction(10**9),
-    "T": Fraction(10**12),
-    "P": Fraction(10**15),
-    "E": Fraction(10**18),
-    "Ki": Fraction(2**10),
-    "Mi": Fraction(2**20),
-    "Gi": Fraction(2**30),
-    "Ti": Fraction(2**40),
-    "Pi": Fraction(2**50),
-    "Ei": Fraction(2**60),
+    **{letter: Fraction(1, 1000**i) for i, letter in enumerate("mun", 1)},
+    **{letter: Fraction(1000**i) for i, letter in enumerate("kMGTPE", 1)},
+    **{f"{letter}i": Fraction(1024**i) for i, letter in enumerate("KMGTPE", 1)},
 }
 MAX_BASE = 2**63 - 1
 """Largest amount of one resource in base units, the limit of Kubernetes itself."""

@@ -1,10 +1,10 @@
-"""How the input of a plan was read, which the plan remembers."""
+"""How the input of an answer was read, which the answer remembers."""
 
 from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import Part
+from kantopt.schema.base import ApiVersion, Metadata, Part
 
 
 class ReadAs(Part):
@@ -23,4 +23,15 @@ class ReadAs(Part):
     )
     topology: tuple[str, ...] = Field(
         default=(), description="node labels named as topology levels; none: they were found out"
+    )
+
+
+class ClusterAnswer(Part):
+    """What answers about one cluster begin with."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: str
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
     )

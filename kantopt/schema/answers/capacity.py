@@ -8,8 +8,8 @@ from pydantic import Field
 
 from kantopt.schema.answers.explanation import Verdict
 from kantopt.schema.answers.plan import SnapshotRef
-from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
-from kantopt.schema.read_as import ReadAs
+from kantopt.schema.base import Count, Name, Part, PositiveCount
+from kantopt.schema.read_as import ClusterAnswer
 
 When = Literal["now", "after moves", "after defragmentation"]
 
@@ -88,15 +88,10 @@ class CapacityPodSet(Part):
     pods: PositiveCount = Field(description="pods of it that each copy needs")
 
 
-class Capacity(Part):
+class Capacity(ClusterAnswer):
     """How many more of a job fit, now, after moves and after defragmentation."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Capacity"] = Field(description="Capacity")
-    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
-    read_as: ReadAs | None = Field(
-        default=None, description="how the cluster was read; none: from documents of kantopt"
-    )
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that is copied")
     pod_sets: tuple[CapacityPodSet, ...] = Field(description="what each copy needs at least")

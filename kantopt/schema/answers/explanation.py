@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from kantopt.schema.answers.plan import Binding, Eviction, Move, SnapshotRef, Wave
-from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
-from kantopt.schema.read_as import ReadAs
+from kantopt.schema.base import Count, Name, Part, PositiveCount
+from kantopt.schema.read_as import ClusterAnswer
 
 Status = Literal[
     "FITS_NOW",
@@ -225,15 +225,10 @@ class Elsewhere(Part):
     )
 
 
-class Explanation(Part):
+class Explanation(ClusterAnswer):
     """Why a job is pending or where it is, with proof, and what would change it."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Explanation"] = Field(description="Explanation")
-    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
-    read_as: ReadAs | None = Field(
-        default=None, description="how the cluster was read; none: from documents of kantopt"
-    )
     snapshot: SnapshotRef = Field(description="the snapshot it was made for")
     job: str = Field(description="NAMESPACE/NAME of the job")
     priority: int = Field(description="its priority")

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from kantopt.schema.answers.explanation import Steps
 from kantopt.schema.answers.plan import Amount, SnapshotRef, Tier
-from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
-from kantopt.schema.read_as import ReadAs
+from kantopt.schema.base import Count, Part, PositiveCount
+from kantopt.schema.read_as import ClusterAnswer
 
 
 class PriorityVictims(Part):
@@ -46,15 +46,10 @@ class Price(Part):
     steps: Steps | None = Field(default=None, description="the plan; it was replayed and judged")
 
 
-class PriceList(Part):
+class PriceList(ClusterAnswer):
     """The domains of a level, the cheapest first in the order of the model."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["PriceList"] = Field(description="PriceList")
-    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
-    read_as: ReadAs | None = Field(
-        default=None, description="how the cluster was read; none: from documents of kantopt"
-    )
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that needs room")
     level: str = Field(description="topology level of the domains")

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
-from kantopt.schema.read_as import ReadAs
+from kantopt.schema.base import Count, Part, PositiveCount
+from kantopt.schema.read_as import ClusterAnswer
 
 Unit = Literal[
     "share",
@@ -104,15 +104,10 @@ class Course(Part):
     observed: Milliseconds = Field(description="longest time that a job was seen to wait")
 
 
-class Simulation(Part):
+class Simulation(ClusterAnswer):
     """Policies beside each other, on the same traces."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Simulation"] = Field(description="Simulation")
-    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
-    read_as: ReadAs | None = Field(
-        default=None, description="how the cluster was read; none: from documents of kantopt"
-    )
     policies: tuple[str, ...] = Field(description="names of the policies")
     traces: tuple[str, ...] = Field(description="names of the traces")
     begin: Milliseconds = Field(

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from kantopt.schema.answers.simulation import Unit
-from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
-from kantopt.schema.read_as import ReadAs
+from kantopt.schema.base import Count, Name, Part, PositiveCount
+from kantopt.schema.read_as import ClusterAnswer
 
 
 class SweepCell(Part):
@@ -50,15 +50,10 @@ class SweepValue(Part):
     )
 
 
-class Sweep(Part):
+class Sweep(ClusterAnswer):
     """Waiting times and allocation over a grid: nodes added, offered loads, policies."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Sweep"] = Field(description="Sweep")
-    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
-    read_as: ReadAs | None = Field(
-        default=None, description="how the cluster was read; none: from documents of kantopt"
-    )
     like: Name | None = Field(default=None, description="the node that added ones are copies of")
     leaves: Literal["new", "existing"] = Field(
         default="new",

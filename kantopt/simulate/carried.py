@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.plan import Result
+from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor
@@ -36,27 +37,15 @@ def deeds_of(world: World, result: Result) -> list[Deeds]:
     assert not problems, "the plan speaks of its own question"
     whose = {item.id: item.for_job for item in result.plan.evictions}
 
-    def deeds() -> Iterator[Deeds]:
-        for wave in waves:
-            found = []
-            for action in wave.actions:
-                podset = asked.podsets[action.podset]
-                j = index[asked.jobs[podset.job].name]
-                role = next(r for r in world.instance.jobs[j].roles if r.name == podset.name)
-                found.append(
-                    Deed(
-                        action.kind,
-                        j,
-                        role.podsets[0],
-                        action.pods,
-                        action.source,
-                        action.target,
-                        index.get(whose.get(action.id) or ""),
-                    )
-                )
-            yield found
+    def deed(action: Action) -> Deed:
+        podset = asked.podsets[action.podset]
+        j = index[asked.jobs[podset.job].name]
+        role = next(r for r in world.instance.jobs[j].roles if r.name == podset.name)
+        heir = index.get(whose.get(action.id) or "")
+        s, pods = role.podsets[0], action.pods
+        return Deed(action.kind, j, s, pods, action.source, action.target, heir)
 
-    return list(deeds())
+    return [list(map(deed, wave.actions)) for wave in waves]
 
 
 def carry_out(floor: Floor, deeds: Sequence[Deed]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,16 +12,8 @@ from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.history import Sample
 from kantopt.simulate.waiting import Waiting
 
-
-@dataclass(slots=True)
-class _Free:
-    """Milli-GPU that are free and not given to anybody yet, and what was given for which lack."""
-
-    left: int
-    quota: int = 0
-    topology: int = 0
-    fragmentation: int = 0
-    waiting: int = 0
+_LOST = {"quota": "lost_quota", "closeness": "lost_topology", "room": "lost_fragmentation"}
+"""What free GPUs are lost to, by what keeps a job from starting that wants them."""
 
 
 class Census:
@@ -57,7 +49,7 @@ class Census:
         counts = self._usable & (gpus > 0)
         partly = counts & (used > 0) & (free > 0)
         reserved, left = int(used.sum()), int(free.sum())
-        given = self._attribute(waiting, left)
+        lost = self._attribute(waiting, left)
         return Sample(
             at=at,
             capacity=self.capacity,
@@ -69,37 +61,28 @@ class Census:
             stranded=int(free[partly].sum()),
             waiting_jobs=len(waiting),
             waiting_gpus=waiting.wanted,
-            lost_quota=given.quota,
-            lost_topology=given.topology,
-            lost_fragmentation=given.fragmentation,
-            lost_waiting=given.waiting,
-            idle=given.left,
+            lost_quota=lost["lost_quota"],
+            lost_topology=lost["lost_topology"],
+            lost_fragmentation=lost["lost_fragmentation"],
+            lost_waiting=lost["lost_waiting"],
+            idle=left - lost.total(),
             largest_gang=int(free[used == 0].sum()),
         )
 
-    def _attribute(self, waiting: Waiting, free: int) -> _Free:
+    def _attribute(self, waiting: Waiting, free: int) -> Counter[str]:
         """Give free GPUs to those who wait, in order, as many as each needs to start."""
-        given = _Free(free)
+        lost = Counter[str]()
         if self._version != self._cluster.version:
             self._version = self._cluster.version
             self._lacks.clear()
         for j in waiting:
-            if not given.left:
+            if not free:
                 break
-            wanted = min(given.left, self._cluster.world.tasks[j].least_gpus)
-            if not wanted:
-                continue
-            given.left -= wanted
-            match self._lack(j):
-                case "quota":
-                    given.quota += wanted
-                case "closeness":
-                    given.topology += wanted
-                case "room":
-                    given.fragmentation += wanted
-                case _:
-                    given.waiting += wanted
-        return given
+            wanted = min(free, self._cluster.world.tasks[j].least_gpus)
+            if wanted:
+                free -= wanted
+                lost[_LOST.get(self._lack(j), "lost_waiting")] += wanted
+        return lost
 
     def _lack(self, j: int) -> str:
         """Return what keeps a job from starting, the same for all that are alike."""

@@ -72,13 +72,12 @@ class Checkpoints:
 
     def done(self, run: int) -> History | None:
         """Return the history of a run that has ended."""
-        kept = self._runs.get(run)
-        return history_of(kept["done"]) if kept and "done" in kept else None
+        kept = self._runs.get(run, {}).get("done")
+        return None if kept is None else history_of(kept)
 
     def begun(self, run: int) -> Data | None:
         """Return where to go on with a run that has begun."""
-        kept = self._runs.get(run)
-        return kept["begun"] if kept and "begun" in kept else None
+        return self._runs.get(run, {}).get("begun")
 
     def keep(self, run: int, state: Literal["begun", "done"], data: Data | History) -> None:
         """Keep what a run has come to, and write it down if it is time."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from kantopt.clock import Deadline, Stop
+from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.plan import make_plan
@@ -39,22 +39,43 @@ class Course:
     """What is planned and not carried out yet."""
 
 
-class Cycles:
+class _Planning:
+    """What cycles and rounds have in common: the planner, its model and options, and its limit."""
+
+    def __init__(
+        self,
+        floor: Floor,
+        calendar: Calendar,
+        moments: Moments,
+        how: Planner | Defragmentation,
+        seed: int,
+        where: str,
+    ) -> None:
+        self._floor, self._calendar, self._moments = floor, calendar, moments
+        self.model = _model(how.model, where)
+        self._options = Options(engine=how.engine, seed=seed)
+        if how.engine != "fast":
+            load()  # the solver, here, once: each plan forks a process that would load it anew
+        self._limit = duration_seconds(how.time_limit) * SECOND
+        self.course = Course()
+
+    def _deadline(self) -> Deadline:
+        """Return a deadline whose limit is counted in work alone, so that a plan is had again."""
+        whole = max(self._limit, SECOND) / SECOND
+        return Deadline(None, deterministic=True, stop=self._floor.stop, whole=whole)
+
+
+class Cycles(_Planning):
     """Plans the first of the queue together, each period, if anything has changed."""
 
     def __init__(
         self, floor: Floor, calendar: Calendar, moments: Moments, planner: Planner, seed: int
     ) -> None:
-        self._floor, self._calendar, self._moments = floor, calendar, moments
-        self._planner = planner
-        self.model = _model(planner.model, "placement.planner")
+        super().__init__(floor, calendar, moments, planner, seed, "placement.planner")
+        self._most = planner.most
         self.evicts = self.model.limits.evictions != 0
         self._only_binds = not self.evicts and self.model.limits.moves == 0
-        self._options = Options(engine=planner.engine, seed=seed)
-        _get_ready(planner.engine)
-        self._limit = duration_seconds(planner.time_limit) * SECOND
         self._period = max(duration_seconds(planner.period) * SECOND, self._limit)
-        self.course = Course()
 
     def look(self) -> None:
         """Enter the next cycle if pods wait and something has changed since the last."""
@@ -72,14 +93,14 @@ class Cycles:
         """Plan what waits now; return whether the plan is proved, ``None`` if there is none."""
         floor, course = self._floor, self.course
         course.due, course.last, course.seen = False, floor.now, self._now()
-        first = list(islice(floor.waiting, self._planner.most))
+        first = list(islice(floor.waiting, self._most))
         if not (first or floor.short):
             return None
         if self._only_binds and not self._may_bind(first):
             return None
         question = self._moments.question(floor.now, first)
         model = self._moments.model(self.model, floor.world.model)
-        result = make_plan(question, model, self._options, _deadline(self._limit, self._floor.stop))
+        result = make_plan(question, model, self._options, self._deadline())
         course.waves = deeds_of(floor.world, result)
         if course.waves:
             self._calendar.add(Event(floor.now + self._limit, Kind.PLANNED, 0))
@@ -97,26 +118,17 @@ class Cycles:
             carry_out(self._floor, wave)
 
 
-class Rounds:
+class Rounds(_Planning):
     """Moves running pods each period, within hours of the day, one wave after the other."""
 
     def __init__(
-        self,
-        floor: Floor,
-        calendar: Calendar,
-        moments: Moments,
-        how: Defragmentation,
-        seed: int,
+        self, floor: Floor, calendar: Calendar, moments: Moments, how: Defragmentation, seed: int
     ) -> None:
-        self._floor, self._calendar, self._moments, self._how = floor, calendar, moments, how
-        self._model = _model(how.model, "defragmentation")
-        self._options = Options(engine=how.engine, seed=seed)
-        _get_ready(how.engine)
-        self._limit = duration_seconds(how.time_limit) * SECOND
+        super().__init__(floor, calendar, moments, how, seed, "defragmentation")
+        self._moves = how.moves
         self._period = max(SECOND, duration_seconds(how.period) * SECOND)
         self._wave_time = duration_seconds(how.wave_time) * SECOND
         self._window = _window(how.window)
-        self.course = Course()
 
     def enter(self) -> None:
         """Enter the next round: a period after the last, within the hours."""
@@ -133,11 +145,9 @@ class Rounds:
             return None
         course.seen = now
         question = self._moments.question(floor.now, ())
-        model = self._moments.model(self._model, floor.world.model)
-        wanted = asked(question, Wish(model=model, limits=Limits(moves=self._how.moves)))
-        result = defragment(
-            question, wanted, self._options, _deadline(self._limit, self._floor.stop)
-        )
+        model = self._moments.model(self.model, floor.world.model)
+        wanted = asked(question, Wish(model=model, limits=Limits(moves=self._moves)))
+        result = defragment(question, wanted, self._options, self._deadline())
         course.waves = deeds_of(floor.world, result)
         self._enter_wave(floor.now + self._limit)
         return result.plan.solver.status == "OPTIMAL"
@@ -171,17 +181,6 @@ def _model(name: str, where: str) -> Model:
             "plans are carried out at once; the hours of a defragmentation are its window"
         )
     return model
-
-
-def _get_ready(engine: str) -> None:
-    """Load the solver here, once: each plan forks a process that would load it anew."""
-    if engine != "fast":
-        load()
-
-
-def _deadline(limit: int, stop: Stop) -> Deadline:
-    """Return a deadline whose limit is counted in work alone, so that a plan can be had again."""
-    return Deadline(None, deterministic=True, stop=stop, whole=max(limit, SECOND) / SECOND)
 
 
 def _window(text: str | None) -> tuple[int, int] | None:

@@ -104,12 +104,12 @@ def start_without(floor: Floor, j: int, victims: Sequence[int], may: May) -> boo
         gone |= more
         pods = cluster.trial(j)
     for v, places in reversed(list(gone.items())):
-        _put(floor, places)
+        _shift(floor, places, 1)
         if found := cluster.trial(j):
             del gone[v]
             pods = found
         else:
-            _take(floor, places)
+            _shift(floor, places, -1)
     cluster.state.undo(mark)
     for v in gone:
         floor.evict(v)
@@ -179,18 +179,14 @@ def _gone(
     for v in victims:
         if may(v):
             places = floor.cluster.places(v)
-            _take(floor, places)
+            _shift(floor, places, -1)
             yield v, places
 
 
-def _take(floor: Floor, places: Sequence[Change]) -> None:
+def _shift(floor: Floor, places: Sequence[Change], sign: int) -> None:
+    """Put pods on the state, or take them off it (-1)."""
     for s, spot, k in places:
-        floor.cluster.state.add(s, spot, -k)
-
-
-def _put(floor: Floor, places: Sequence[Change]) -> None:
-    for s, spot, k in places:
-        floor.cluster.state.add(s, spot, k)
+        floor.cluster.state.add(s, spot, sign * k)
 
 
 def _within_nominal(floor: Floor, j: int, asked: Sequence[int]) -> bool:

@@ -76,13 +76,10 @@ class Profile:
 
     def take(self, pods: Sequence[Change], begin: int, end: int) -> None:
         """Let pods use what they ask for from one time to another."""
-        self._change([(s, spot, -k) for s, spot, k in pods], begin, end)
+        self.give([(s, spot, -k) for s, spot, k in pods], begin, end)
 
     def give(self, pods: Sequence[Change], begin: int, end: int) -> None:
         """Take such use back."""
-        self._change(pods, begin, end)
-
-    def _change(self, pods: Sequence[Change], begin: int, end: int) -> None:
         begin = max(begin, self.times[0])
         if begin >= end or not pods:
             return

@@ -21,21 +21,23 @@ class Recorder:
         topology = self._world.instance.topology
         self._level = len(topology.levels) - 1
 
+    def _of(self, j: int) -> JobRecord | None:
+        """Return the record of a job, if it has one."""
+        number = self._world.tasks[j].record
+        return None if number is None else self.history.jobs[number]
+
     def started(self, j: int, now: int, *, passed: bool) -> None:
         """Take note of a start; ``passed``: somebody waits who came before."""
-        task = self._world.tasks[j]
-        if task.record is None:
-            return
-        record = self.history.jobs[task.record]
-        record.started = now if record.started is None else record.started
-        record.starts += 1
-        record.backfilled = passed
-        self._stands(j, record)
+        if record := self._of(j):
+            record.started = now if record.started is None else record.started
+            record.starts += 1
+            record.backfilled = passed
+            self._stands(j, record)
 
     def record(self, j: int) -> JobRecord | None:
         """Return a copy of the record of a job, if it has one."""
-        record = self._world.tasks[j].record
-        return None if record is None else replace(self.history.jobs[record])
+        record = self._of(j)
+        return None if record is None else replace(record)
 
     def restore(self, j: int, record: JobRecord | None) -> None:
         """Let a job have the record again that it had before."""
@@ -45,9 +47,7 @@ class Recorder:
 
     def moved(self, j: int, pods: int) -> None:
         """Take note that pods of a job are elsewhere now."""
-        task = self._world.tasks[j]
-        if task.record is not None:
-            record = self.history.jobs[task.record]
+        if record := self._of(j):
             record.moves += pods
             self._stands(j, record)
 
@@ -79,43 +79,37 @@ class Recorder:
 
     def stayed(self, j: int, work: Work, now: int, reason: Ended) -> None:
         """Take note of the end of a job's stays, before it ends them."""
-        record = self._world.tasks[j].record
-        if record is None:
-            return
         self._write(j, work.stays, now, reason)
-        job = self.history.jobs[record]
-        match reason:
-            case "finished":
-                job.ended = now
-            case "evicted":
-                job.evictions += 1
+        record = self._of(j)
+        if record and reason == "finished":
+            record.ended = now
+        elif record and reason == "evicted":
+            record.evictions += 1
 
     def left_early(self, j: int) -> None:
         """Take note that a job has left before it was done."""
-        record = self._world.tasks[j].record
-        if record is not None:
-            self.history.jobs[record].left_early = True
+        if record := self._of(j):
+            record.left_early = True
 
     def shrunk(self, j: int, stays: Sequence[tuple[int, int, int]], now: int) -> None:
         """Take note that some pods of a job were evicted, and it runs on with the others."""
-        record = self._world.tasks[j].record
-        if record is not None:
-            self._write(j, stays, now, "evicted")
-            self.history.jobs[record].evictions += 1
+        self._write(j, stays, now, "evicted")
+        if record := self._of(j):
+            record.evictions += 1
 
     def _write(
         self, j: int, stays: Sequence[tuple[int, int, int]], now: int, reason: Ended
     ) -> None:
-        record = self._world.tasks[j].record
-        assert record is not None, "it is asked before"
+        number = self._world.tasks[j].record
+        if number is None:
+            return
         for begin, working, gpus in stays:
-            stay = Stay(record, begin, min(working, now), now, gpus, reason)
+            stay = Stay(number, begin, min(working, now), now, gpus, reason)
             self.history.stays.append(stay)
             if working > begin:
                 self.lose(j, (stay.working - begin) * gpus)
 
     def lose(self, j: int, work: int) -> None:
         """Take note of work that is to be done again, milli-GPU x milliseconds."""
-        record = self._world.tasks[j].record
-        if record is not None:
-            self.history.jobs[record].lost += work
+        if record := self._of(j):
+            record.lost += work

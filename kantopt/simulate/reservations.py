@@ -247,23 +247,20 @@ class Reservations:
             profile.give(had.pods, had.begin, had.end)
         # Where nobody else has a reservation, there is nothing to look at but what is free now.
         if not any(kept is not None for k, kept in self._kept.items() if k != j) and floor.start(j):
-            self._kept.pop(j, None)
-            self._started(floor, profile, j)
+            self._begun(floor, profile, j)
             return None
         latest = None if had is None else had.begin
         found = self._earliest(floor, profile, j, length(floor, j), latest)
         if found is None and had is not None and had.begin <= now:
             # Places of the past: those whom he must be near, or away from, may have come or gone.
             if floor.put(j, (), had.pods):
-                self._kept.pop(j, None)
-                self._started(floor, profile, j)
+                self._begun(floor, profile, j)
                 return None
             had = None
             found = self._earliest(floor, profile, j, length(floor, j), None)
         found = found or had
         if found is not None and found.begin <= now and floor.start(j, at=found.pods):
-            self._kept.pop(j, None)
-            self._started(floor, profile, j)
+            self._begun(floor, profile, j)
             return None
         self._kept[j] = found
         if found is not None:
@@ -271,6 +268,11 @@ class Reservations:
             if found != had:
                 self._failed.clear()
         return found is not None
+
+    def _begun(self, floor: Floor, profile: Profile, j: int) -> None:
+        """Enter a job that has just started, and needs no reservation any more."""
+        self._kept.pop(j, None)
+        self._started(floor, profile, j)
 
     def _earliest(
         self, floor: Floor, profile: Profile, j: int, lasts: int, latest: int | None

@@ -6,7 +6,7 @@ import json
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 
@@ -112,15 +112,8 @@ class _Run:
         self._simulator = self._from(begun)
 
     def _from(self, begun: Data | None) -> Simulator:
-        how = self._how
-        simulator = Simulator(
-            self._world,
-            self._policy,
-            until=how.until,
-            verify_every=how.verify_every,
-            seed=how.seed,
-            stop=self._stop,
-        )
+        how = asdict(self._how)
+        simulator = Simulator(self._world, self._policy, stop=self._stop, **how)
         if begun is not None:
             take_up(simulator, begun)
         return simulator

@@ -253,15 +253,13 @@ def _of_priority(
     for priority in priorities:
         tier = Tier(metric, "pods", priority)
         jobs = _jobs(instance, priority)
+        pods = [instance.podsets[s] for job in jobs for s in job.podsets]
+        running = [podset for podset in pods if podset.running]
         if metric is Metric.DISPLACED:
-            pods = [instance.podsets[s] for job in jobs for s in job.podsets]
-            pods = [podset for podset in pods if podset.running]
-            shown = _units(pods, (objective.displaced or DisplacedObjective()).unit)
+            shown = _units(running, (objective.displaced or DisplacedObjective()).unit)
             yield from (replace(tier, unit=unit) for unit in shown)
             continue
         if metric is not Metric.UNPLACED:
-            running = [instance.podsets[s] for job in jobs for s in job.podsets]
-            running = [podset for podset in running if podset.running]
             if metric is Metric.LOST_GPU_SECONDS:
                 if any(podset.lost_gpu_seconds for podset in running):
                     yield replace(tier, unit="GPU-seconds")

@@ -140,22 +140,23 @@ class Loads:
         both = zip(instance.current.podsets, placement.podsets, strict=True)
         changed = sum(new is not old and new != old for old, new in both)
         if 2 * changed > len(placement.podsets):
-            loads = cls(instance)
-            for s, spots in enumerate(placement.podsets):
-                for spot, pods in spots.items():
-                    loads.add(s, spot, pods)
-            return loads
+            return cls.summed(instance, placement)
         return standing_loads(instance).between(instance.current, placement)
+
+    @classmethod
+    def summed(cls, instance: Instance, placement: Placement) -> Loads:
+        """Return the loads of a placement, added up pod set by pod set."""
+        loads = cls(instance)
+        for s, spots in enumerate(placement.podsets):
+            for spot, pods in spots.items():
+                loads.add(s, spot, pods)
+        return loads
 
 
 @lru_cache(maxsize=4)
 def standing_loads(instance: Instance) -> Loads:
     """Loads of what runs; not to be changed."""
-    loads = Loads(instance)
-    for s, spots in enumerate(instance.current.podsets):
-        for spot, pods in spots.items():
-            loads.add(s, spot, pods)
-    return loads
+    return Loads.summed(instance, instance.current)
 
 
 class Step:

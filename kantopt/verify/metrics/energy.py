@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
@@ -20,14 +20,19 @@ def measure_energy(tier: Tier, step: Step) -> int:
 
     Daemons keep no node in use, and what they hold is not counted.
     """
-    nodes, fees = step.instance.nodes, fees_of(step.instance, tier)
-    total = sum(fees[n] for n in used_nodes(tier, step))
-    return total + sum(
-        podset.gpu_milli * pods * nodes[spot.node].power_per_gpu
-        for podset, spots in zip(step.instance.podsets, step.after.podsets, strict=True)
-        if podset.gpu_milli and not podset.daemon
-        for spot, pods in spots.items()
-        if spot.node in counted(step.instance, tier)
+    fees, every = fees_of(step.instance, tier), range(len(step.instance.podsets))
+    return sum(fees[n] for n in used_nodes(tier, step)) + _drawn(tier, step, every)
+
+
+def _drawn(tier: Tier, step: Step, podsets: Iterable[int]) -> int:
+    """Power of the GPUs that some pods hold on nodes that count."""
+    instance, here = step.instance, counted(step.instance, tier)
+    return sum(
+        instance.podsets[s].gpu_milli * pods * instance.nodes[spot.node].power_per_gpu
+        for s in podsets
+        if instance.podsets[s].gpu_milli and not instance.podsets[s].daemon
+        for spot, pods in step.after.podsets[s].items()
+        if spot.node in here
     )
 
 
@@ -36,20 +41,12 @@ def bound_energy(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
 
     And of the most frugal nodes that hold the GPUs of jobs that the tiers above have placed.
     """
-    nodes, here = instance.nodes, counted(instance, tier)
-    stay = sum(
-        podset.gpu_milli * pods * nodes[spot.node].power_per_gpu
-        for podset in instance.podsets
-        if podset.gpu_milli and not podset.daemon and not may_leave(instance, podset)
-        for spot, pods in podset.current.items()
-        if spot.node in here
-    )
+    stay = (podset.index for podset in instance.podsets if not may_leave(instance, podset))
+    now = Step(instance, instance.current, instance.current)
+    least = least_fees(instance, tier, above) + _drawn(tier, now, stay)
     held = least_gpus_on_nodes(instance, above)
     if held is None:
-        return least_fees(instance, tier, above) + stay
+        return least
     unit = gpu_unit(instance)
-    each = [unit * node.power_per_gpu for node in nodes]
-    return max(
-        least_fees(instance, tier, above) + stay,
-        cheapest(instance, tier, held, fees_of(instance, tier), each),
-    )
+    each = [unit * node.power_per_gpu for node in instance.nodes]
+    return max(least, cheapest(instance, tier, held, fees_of(instance, tier), each))

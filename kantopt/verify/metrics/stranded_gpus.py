@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kantopt.problem.amounts import gpu_milli_of
 from kantopt.problem.cluster import Node
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
@@ -17,11 +18,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.whole_nodes import rest_of
 from kantopt.verify.step import Loads, Step, standing_loads
-
-
-def gpu_weights(resources: Sequence[str]) -> tuple[int, ...]:
-    """Milli-GPU in one base unit of each resource; 0 for what is no GPU."""
-    return tuple(gpu_milli(name, 1) for name in resources)
 
 
 class Stranding:
@@ -39,7 +35,7 @@ class Stranding:
     """
 
     def __init__(self, resources: Sequence[str], mix: Sequence[Shape]) -> None:
-        self._weights = gpu_weights(resources)
+        self._weights = tuple(gpu_milli(name, 1) for name in resources)
         self._mix = mix
         self._many = _Many(self._weights, mix) if len(mix) > _FEW else None
 
@@ -190,8 +186,7 @@ def bound_stranded_gpus(tier: Tier, instance: Instance, above: Mapping[Tier, int
     rest = rest_of(instance, tier, above)
     if rest is None or rest.most // rest.grain > _STEPS:
         return 0
-    weights = gpu_weights(instance.resources)
-    asks = [(shape.weight, _asked(shape, weights)) for shape in tier.mix]
+    asks = [(shape.weight, _asked(shape, instance.resources)) for shape in tier.mix]
     size = rest.unit // rest.grain
     steps: dict[int, int] = {}
     for free in range(rest.grain, rest.most + 1, rest.grain):
@@ -214,11 +209,7 @@ _STEPS = 64
 """Most amounts free on a node that are looked at one by one."""
 
 
-def _asked(shape: Shape, weights: Sequence[int]) -> int:
+def _asked(shape: Shape, resources: tuple[str, ...]) -> int:
     """Milli-GPU below which no node has room for a shape; its needs may share devices."""
-    needs = [need.count * _weighed(weights, need.request) for need in shape.devices]
-    return _weighed(weights, shape.requests) + max(needs, default=0)
-
-
-def _weighed(weights: Sequence[int], amounts: Sequence[int]) -> int:
-    return sum(weight * amount for weight, amount in zip(weights, amounts, strict=True))
+    needs = [need.count * gpu_milli_of(resources, need.request) for need in shape.devices]
+    return gpu_milli_of(resources, shape.requests) + max(needs, default=0)

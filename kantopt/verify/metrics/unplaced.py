@@ -78,23 +78,15 @@ def missing(tier: Tier, step: Step, job: Job) -> int:
     )
 
 
-@kept_with_instance(most=PER_TIER)
-def _concerned(tier: Tier, instance: Instance) -> list[Job]:
-    """Jobs that a tier counts and that have pods of any weight in it."""
-    jobs = concerned(instance, tier)
-    if tier.unit == "jobs":
-        return jobs
-    return [job for job in jobs if any(role_weights(tier, instance, job))]
+def _counts(tier: Tier, instance: Instance, job: Job) -> bool:
+    """Whether a job has pods of any weight in a tier."""
+    return tier.unit == "jobs" or any(role_weights(tier, instance, job))
 
 
 @kept_with_instance(most=PER_TIER)
 def _kinds(tier: Tier, instance: Instance) -> list[tuple[Job, int]]:
     """Return one of each kind of the jobs that a tier concerns, and their number."""
-    return [
-        (job, number)
-        for job, number in alike_jobs(instance, tier)
-        if tier.unit == "jobs" or any(role_weights(tier, instance, job))
-    ]
+    return [pair for pair in alike_jobs(instance, tier) if _counts(tier, instance, pair[0])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,9 @@ class _Jobs:
 def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     plain: list[tuple[int, int, int]] = []
     rest: list[Job] = []
-    for job in _concerned(tier, instance):
+    for job in concerned(instance, tier):
+        if not _counts(tier, instance, job):
+            continue
         if len(job.podsets) == 1:
             (s,), (role,) = job.podsets, job.roles
             plain.append((s, weight(tier, instance.podsets[s]), job.needed(role)))
@@ -189,13 +183,13 @@ def never_placed(instance: Instance, job: Job) -> bool:
 
     Neither on an empty cluster nor, in GPUs, beside what nobody may evict.
     """
-    if _gpus_are_limited(instance):
+    most = most_gpus_of_all(instance)
+    if most is not None:
         least = core(Tier(Metric.UNPLACED, "milli-GPU"), instance, job)
         others = _staying_in_all(instance) - _staying(instance).get(job.index, 0)
-        if least and least > _most_gpus(instance) - others:
+        if least and least > most - others:
             return True
-    room = most_placed(instance, job)
-    return not job.placed_with(room)
+    return not job.placed_with(most_placed(instance, job))
 
 
 def required_never_placed(instance: Instance) -> bool:
@@ -229,9 +223,9 @@ def _gpus_are_limited(instance: Instance) -> bool:
 
 def gpus_beside(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Most milli-GPU for a tier once those of ``unplaced`` above have theirs."""
-    if not _gpus_are_limited(instance):
+    most = most_gpus_of_all(instance)
+    if most is None:
         return sum(podset.count * podset.gpu_milli for podset in instance.podsets)
-    most = _most_gpus(instance)
     if tier.priority is None:
         return most
     held = _held(instance, above)
@@ -281,15 +275,10 @@ def _staying_in_all(instance: Instance) -> int:
     return sum(_staying(instance).values())
 
 
+@lru_cache(maxsize=4)
 def most_gpus_of_all(instance: Instance) -> int | None:
     """Most milli-GPU that pods can hold; ``None`` where GPUs are not limited."""
-    return _most_gpus(instance) if _gpus_are_limited(instance) else None
-
-
-@lru_cache(maxsize=4)
-def _most_gpus(instance: Instance) -> int:
-    """Most milli-GPU that pods can hold."""
-    return sum(most_gpus(instance))
+    return sum(most_gpus(instance)) if _gpus_are_limited(instance) else None
 
 
 @lru_cache(maxsize=4)

@@ -17,6 +17,13 @@ from kantopt.verify.witness.regions import View
 from kantopt.verify.witness.rows import price_rows
 from kantopt.verify.witness.shares import bound_by_shares
 
+_BY_ROWS = {
+    "contents": bound_by_contents,
+    "changes": bound_by_changes,
+    "shares": bound_by_shares,
+}
+"""Formulas that ask for nothing but multipliers."""
+
 
 def proved_bound(
     witness: Witness,
@@ -57,10 +64,8 @@ def proved_bound(
         if rows is None:
             raise ValueError(f"{tiers[i].name} is no sum over pods: rows say nothing of it")
         return bound_by_prices(rows, witness.denominator, multipliers, over)
-    if witness.formula == "contents":
-        return bound_by_contents(instance, tiers, i, locks, witness.denominator, multipliers)
-    if witness.formula == "changes":
-        return bound_by_changes(instance, tiers, i, locks, witness.denominator, multipliers)
+    if bound_by := _BY_ROWS.get(witness.formula):
+        return bound_by(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "domains":
         from kantopt.verify.witness.domains import bound_by_domains
 
@@ -68,8 +73,6 @@ def proved_bound(
             raise ValueError("no view says which domains are counted")
         view = View(witness.view.level, witness.view.resource, witness.view.step)
         return bound_by_domains(instance, tiers, i, locks, view, witness.denominator, multipliers)
-    if witness.formula == "shares":
-        return bound_by_shares(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "combinatorial on merged pods":
         merged = merged_of(instance)
         alike = dict(zip(tiers, merged.tiers(tiers), strict=True))

@@ -52,7 +52,10 @@ class Selections:
                 found.setdefault((item.namespace, key, value), []).append(item)
         return found
 
-    def select(self, selector: LabelSelector, namespaces: Sequence[str]) -> tuple[int, ...]:
+    def select(self, selector: LabelSelector | None, namespaces: Sequence[str]) -> tuple[int, ...]:
+        """Return the pod sets that a selector selects; none without one."""
+        if selector is None:
+            return ()
         key = repr((selector, tuple(namespaces)))
         if key not in self._known:
             self._known[key] = tuple(
@@ -128,7 +131,7 @@ def build_affinities(
         if not terms or held:
             continue
         matching = [
-            set(_selected(selections, term.label_selector, term.namespaces or (item.namespace,)))
+            set(selections.select(term.label_selector, term.namespaces or (item.namespace,)))
             for term in terms
         ]
         keys = tuple(sorted({term.topology_key for term in terms}))
@@ -142,12 +145,6 @@ def build_affinities(
         founds = item.podset in like and not outgoing
         found.append(Affinity(item.podset, keys, tuple(sorted(like - away)), founds))
     return tuple(found)
-
-
-def _selected(
-    selections: Selections, selector: LabelSelector | None, namespaces: Sequence[str]
-) -> tuple[int, ...]:
-    return () if selector is None else selections.select(selector, namespaces)
 
 
 class Spreads:
@@ -174,7 +171,7 @@ class Spreads:
             selector = constraint.label_selector
             if selector is not None and not (selector.match_labels or selector.match_expressions):
                 selector = None
-            counted = _selected(self._selections, selector, (item.namespace,))
+            counted = self._selections.select(selector, (item.namespace,))
             if not self._leaving.isdisjoint(counted):
                 counted = tuple(s for s in counted if s not in self._leaving)
             yield Spread(

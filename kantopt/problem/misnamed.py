@@ -44,9 +44,10 @@ class Names:
     def check(self, objective: Objective, file: str, path: str = "") -> Iterator[Problem]:
         """Find the names in an objective that stand for nothing, in a file at a path."""
         parameters = getattr(objective, objective.name)
+        where = f"{path}.{objective.name}" if path else ""
 
         def problem(field: str, found: str, known: Sequence[str], expected: str = "") -> Problem:
-            place = f"{path}.{objective.name}.{field}" if path else ""
+            place = f"{where}.{field}" if path else ""
             hint = did_you_mean(found, known)
             listed = one_of(known) or "nothing: the input has none"
             return Problem(file, place, quote(found), expected or listed, hint)
@@ -73,14 +74,12 @@ class Names:
         about_gpus = objective.name in ("stranded_gpus", "fragmented_nodes", "allocation")
         if about_gpus and parameters.target is not None and not self._gpus:
             expected = "a goal about what the nodes have: none has GPUs"
-            place = f"{path}.{objective.name}" if path else ""
-            yield Problem(file, place, objective.name, expected)
+            yield Problem(file, where, objective.name, expected)
         if isinstance(parameters, AmountObjective) and parameters.target is not None:
             fields = {"cost": ("price",), "energy": ("idle_power", "power_per_gpu")}
             if not any(getattr(n, f) for n in self._nodes for f in fields[objective.name]):
                 expected = "a goal about what the nodes have: none has such a field"
-                place = f"{path}.{objective.name}" if path else ""
-                yield Problem(file, place, objective.name, expected)
+                yield Problem(file, where, objective.name, expected)
 
     def unknown_label(self, selector: str) -> tuple[str, Sequence[str], str] | None:
         """Return what no node has of ``KEY=VALUE`` or ``KEY``, what they have, in words."""

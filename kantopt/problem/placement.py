@@ -34,9 +34,10 @@ class Placement:
         """Return the placement with more pods of a pod set on a spot, or with fewer (below 0)."""
         found: dict[int, dict[Spot, int]] = {}
         for s, spot, pods in changes:
-            if s not in found:
-                found[s] = dict(self.podsets[s])
-            found[s][spot] = found[s].get(spot, 0) + pods
+            spots = found.get(s)
+            if spots is None:
+                spots = found[s] = dict(self.podsets[s])
+            spots[spot] = spots.get(spot, 0) + pods
         return self.replace(found) if found else self
 
     def items(self) -> Iterator[tuple[int, Spot, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -132,15 +132,15 @@ class Simulator:
 
     # -- the loop
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> History:
-        """Simulate to the end, or until somebody wishes to stop; return what happened.
+    def run(self) -> History:
+        """Simulate to the end; return what happened.
 
         Raises
         ------
         IllegalStateError
             If a state breaks a rule.
         """
-        while not stop() and self.step():
+        while self.step():
             pass
         return self.finish()
 

@@ -222,6 +222,15 @@ def emptied(instance: Instance, tier: Tier) -> tuple[int, tuple[tuple[int, int],
     return sum(fees[n] for n in in_use), tuple(groups)
 
 
+def to_drain(instance: Instance) -> dict[int, int]:
+    """Return the pods that are to leave nodes to be emptied, by running pod set."""
+    return {
+        podset.index: sum(k for x, k in podset.current.items() if x.node in instance.drained)
+        for podset in instance.podsets
+        if podset.running and podset.is_drained
+    }
+
+
 def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return how many pods must leave their nodes: as many as keep the emptiest groups in use.
 
@@ -243,14 +252,7 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
                 over -= fee
             fewest = max(fewest, -(-pods.numerator // pods.denominator))
         if tier.metric is Metric.UNDRAINED:
-            there = sum(
-                pods
-                for podset in instance.podsets
-                if podset.is_drained
-                for spot, pods in podset.current.items()
-                if spot.node in instance.drained
-            )
-            fewest = max(fewest, there - value)
+            fewest = max(fewest, sum(to_drain(instance).values()) - value)
     return fewest
 
 

@@ -172,8 +172,7 @@ class Pricing:
         many = self._several(tables, prices)
         total = np.maximum(np.maximum(few, many), 0)
         gain = int(total.sum()) + int(prices.waiting @ kinds.waiting)
-        answer = Answer(gain, 0, np.zeros_like(prices.pod), np.zeros_like(prices.pod))
-        return self._slopes(answer, total, few, best, eta, choices, worth >= back)
+        return self._slopes(gain, total, few, best, eta, choices, worth >= back)
 
     def _etas(self, prices: Prices) -> Ints:
         """Prices of the node's resource to try, by what pods are worth."""
@@ -233,7 +232,7 @@ class Pricing:
 
     def _slopes(
         self,
-        answer: Answer,
+        gain: int,
         total: Ints,
         few: Ints,
         best: Ints,
@@ -243,7 +242,7 @@ class Pricing:
     ) -> Answer:
         """Count what the nodes' best changes move; of those with more pods only the number."""
         kinds, leaving = self.ground.kinds, self.ground.leaving
-        moves = 0
+        moves, (balance, placed) = 0, np.zeros((2, len(kinds.names)), dtype=np.int64)
         for n in np.flatnonzero(total > 0).tolist():
             if few[n] < total[n]:
                 moves += int(self.ground.most[n]) + 1
@@ -253,7 +252,7 @@ class Pricing:
             for k in leaving.pods[i].tolist():
                 if k >= 0:
                     moves += 1
-                    answer.balance[k] -= 1
+                    balance[k] -= 1
             column = choices[self.column[i], eta[i]]
             for units in self.room[i].tolist():
                 while units > 0:
@@ -261,7 +260,7 @@ class Pricing:
                     if k < 0:
                         units -= 1
                         continue
-                    counted = answer.placed if waits[k] else answer.balance
+                    counted = placed if waits[k] else balance
                     counted[k] += 1
                     units -= int(kinds.units[k])
-        return Answer(answer.gain, moves, answer.balance, answer.placed)
+        return Answer(gain, moves, balance, placed)

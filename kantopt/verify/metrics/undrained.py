@@ -9,7 +9,13 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.bounds.departures import evictable, may_move, most_evictions, most_moves
+from kantopt.verify.bounds.departures import (
+    evictable,
+    may_move,
+    most_evictions,
+    most_moves,
+    to_drain,
+)
 from kantopt.verify.step import Step
 
 
@@ -31,11 +37,7 @@ def measure_undrained(tier: Tier, step: Step) -> int:
 
 def bound_undrained(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Pods there that nothing lets go: pins, limits, or that no other node admits them."""
-    there = {
-        podset.index: sum(k for x, k in podset.current.items() if x.node in instance.drained)
-        for podset in instance.podsets
-        if podset.running and podset.is_drained
-    }
+    there = to_drain(instance)
     left = most_moves(instance, above) + most_evictions(instance, above)
     stay: Counter[int] = Counter()
     go: Counter[int] = Counter()

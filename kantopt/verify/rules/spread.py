@@ -97,29 +97,28 @@ def out_of_balance(
     for spread in step.spreading:
         if not instance.may_evict_for(instance.podsets[spread.owner].job, victim):
             continue
-        counted, domains = set(spread.counted), spread_domains(instance, spread)
-
-        def by_domain(
-            pods: Mapping[tuple[int, Spot], int],
-            spread: Spread = spread,
-            counted: set[int] = counted,
-        ) -> Counter[str | None]:
-            found = Counter[str | None]()
-            for (s, spot), k in pods.items():
-                if s in counted and spot.node in spread.over:
-                    found[instance.label_domain(spot.node, spread.key)] += k
-            return found
-
-        back = by_domain(unit)
+        back = _by_domain(instance, spread, unit)
         arrived = {instance.label_domain(x.node, spread.key) for x in step.arrivals[spread.owner]}
         if not (pressed := arrived.intersection(back).difference((None,))):
             continue
-        counts = by_domain(there)
+        counts = _by_domain(instance, spread, there)
         counts.update(back)
-        least = emptiest({domain: counts[domain] for domain in domains}, spread)
+        least = emptiest(
+            {domain: counts[domain] for domain in spread_domains(instance, spread)}, spread
+        )
         if any(counts[domain] - least > spread.max_skew for domain in pressed):
             return True
     return False
+
+
+def _by_domain(
+    instance: Instance, spread: Spread, pods: Mapping[tuple[int, Spot], int]
+) -> Counter[str | None]:
+    found, counted = Counter[str | None](), set(spread.counted)
+    for (s, spot), k in pods.items():
+        if s in counted and spot.node in spread.over:
+            found[instance.label_domain(spot.node, spread.key)] += k
+    return found
 
 
 def check_kept_spread(

@@ -114,6 +114,13 @@ class Metadata(Part):
     name: str = Field(default="", description="name of the document")
 
 
+class Document(Part):
+    """What stands by itself in a file; each kind of document says its own."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: str
+
+
 class Expression(Part):
     """One requirement on a label, as in a Kubernetes selector."""
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kantopt.schema.base import (
-    ApiVersion,
     Count,
+    Document,
     Duration,
     Expression,
     HostPort,
@@ -390,10 +390,9 @@ class Job(Part):
         )
 
 
-class JobList(Part):
+class JobList(Document):
     """Pending jobs."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["JobList"] = Field(description="JobList")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the list")
     jobs: tuple[Job, ...] = Field(default=(), description="the jobs")

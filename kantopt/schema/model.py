@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from kantopt.schema.base import (
-    ApiVersion,
     Count,
+    Document,
     Duration,
     Metadata,
     Name,
@@ -261,10 +261,9 @@ class Wanted(Part):
     )
 
 
-class Model(Part):
+class Model(Document):
     """A question: the rules that hold and the metrics to minimise, strictly in order."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Model"] = Field(description="Model")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the model")
     extends: str | None = Field(

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount
+from kantopt.schema.base import Count, Document, Duration, Metadata, Part, PositiveCount
 from kantopt.schema.zone import StrategyName, Zone
 
 _CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -107,10 +107,9 @@ class Defragmentation(Part):
     wave_time: Duration = Field(default="5m", description="time that one wave of moves takes")
 
 
-class Policy(Part):
+class Policy(Document):
     """Queueing, placement and defragmentation of a cluster over time."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Policy"] = Field(description="Policy")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the policy")
     queueing: Queueing = Field(default_factory=Queueing, description="who is next")

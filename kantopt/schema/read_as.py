@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Metadata, Part
+from kantopt.schema.base import Document, Metadata, Part
 
 
 class ReadAs(Part):
@@ -26,11 +26,9 @@ class ReadAs(Part):
     )
 
 
-class ClusterAnswer(Part):
+class ClusterAnswer(Document):
     """What answers about one cluster begin with."""
 
-    api_version: ApiVersion = Field(description="version of this form")
-    kind: str
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
     read_as: ReadAs | None = Field(
         default=None, description="how the cluster was read; none: from documents of kantopt"

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kantopt.schema.base import (
-    ApiVersion,
     Count,
+    Document,
     Duration,
     LabelSelector,
     Metadata,
@@ -230,10 +230,9 @@ class PodDisruptionBudget(Part):
         return f"{self.namespace}/{self.name}"
 
 
-class ClusterSnapshot(Part):
+class ClusterSnapshot(Document):
     """A cluster at one moment."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["ClusterSnapshot"] = Field(description="ClusterSnapshot")
     metadata: SnapshotMetadata = Field(
         default_factory=SnapshotMetadata, description="name and moment"

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Duration, Metadata, Name, Part, Replicas
+from kantopt.schema.base import Document, Duration, Metadata, Name, Part, Replicas
 from kantopt.schema.jobs import Job
 
 
@@ -58,10 +58,9 @@ class Ending(Part):
     after: Duration = Field(description="when it ends, after the start of the trace")
 
 
-class Trace(Part):
+class Trace(Document):
     """Jobs over time, for one cluster or any."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Trace"] = Field(description="Trace")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the trace")
     resolution: Duration = Field(default="1s", description="what its times are exact to")

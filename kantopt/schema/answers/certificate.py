@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kantopt.schema.answers.history import History
 from kantopt.schema.answers.plan import Amount, Plan, Standing, Tiered
-from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
+from kantopt.schema.base import Count, Document, Metadata, Part, PositiveCount
 from kantopt.schema.model import Model
 
 Positive = Annotated[int, Field(ge=1)]
@@ -157,10 +157,9 @@ class CounterExample(Part):
     plan: Plan = Field(description="the plan")
 
 
-class Certificate(Part):
+class Certificate(Document):
     """A judgement of a plan that can be checked without the program that made it."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Certificate"] = Field(description="Certificate")
     metadata: CertificateMetadata = Field(description="identity")
     subject: Subject = Field(description="what it speaks of")

@@ -8,8 +8,8 @@ from kantopt.schema.answers.cascade import Cascade
 from kantopt.schema.answers.left import HeldBack, LeftAside, NotModelled
 from kantopt.schema.answers.since import SinceLastPlan
 from kantopt.schema.base import (
-    ApiVersion,
     Count,
+    Document,
     Metadata,
     Name,
     Part,
@@ -334,10 +334,9 @@ class Timing(Part):
     )
 
 
-class Plan(Part):
+class Plan(Document):
     """A plan: self-contained with the specs it acts on."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Plan"] = Field(description="Plan")
     metadata: PlanMetadata = Field(description="identity")
     summary: Summary = Field(description="the plan in numbers")

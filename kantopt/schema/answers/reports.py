@@ -8,7 +8,7 @@ from pydantic import Field
 
 from kantopt.schema.answers.certificate import JudgedAs, Judgement
 from kantopt.schema.answers.plan import Standing
-from kantopt.schema.base import ApiVersion, Count, Metadata, Part
+from kantopt.schema.base import Count, Document, Metadata, Part
 from kantopt.schema.read_as import ReadAs
 
 
@@ -58,10 +58,9 @@ class SpreadFigure(Part):
     after: Spread | None = Field(default=None, description="after the plan, if one is given")
 
 
-class MetricsReport(Part):
+class MetricsReport(Document):
     """Every metric of a cluster, before and after a plan."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Metrics"] = Field(description="Metrics")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
     planned: bool = Field(description="whether there is a plan to compare with")
@@ -70,10 +69,9 @@ class MetricsReport(Part):
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")
 
 
-class Verdict(Part):
+class Verdict(Document):
     """What ``verify`` has found."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Verdict"] = Field(description="Verdict")
     judged: Literal["documents", "snapshot", "plan", "certificate"] = Field(
         description="documents: sound, nothing more to judge; snapshot: what is wrong as it "
@@ -111,10 +109,9 @@ class Difference(Part):
     names: tuple[str, ...] = Field(default=(), description="whose it is, each once")
 
 
-class Conversion(Part):
+class Conversion(Document):
     """What ``convert --to`` had to say otherwise."""
 
-    api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Conversion"] = Field(description="Conversion")
     to: str = Field(description="the system whose words were used")
     notes: tuple[str, ...] = Field(default=(), description="what reading left out or assumed")

@@ -81,6 +81,6 @@ def reporting(problems: list[Problem], file: str) -> Iterator[None]:
         if not problems:
             message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
             problems.append(Problem(file, "", message, "amounts and names within limits"))
-        raise BadDataError(problems) from None
+        raise BadDataError(list(dict.fromkeys(problems))) from None
     if problems:
         raise BadDataError(list(dict.fromkeys(problems)))

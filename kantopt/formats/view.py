@@ -89,6 +89,36 @@ class View:
         metadata = self.at("metadata")
         return metadata.text("namespace") or "default", metadata.text("name")
 
+    @property
+    def uid(self) -> str:
+        """What tells the object that this is from others, also from later ones of its name."""
+        return self.at("metadata").text("uid")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the object that this is."""
+        return self.at("metadata").words("labels")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Annotations of the object that this is."""
+        return self.at("metadata").words("annotations")
+
+    @property
+    def owners(self) -> Sequence[View]:
+        """Owner references of the object that this is."""
+        return list(self.at("metadata").list("ownerReferences"))
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the object that this is has been deleted and is on its way out."""
+        return "deletionTimestamp" in self.at("metadata")
+
+    @property
+    def node(self) -> str:
+        """Node of the pod that this is; empty: it has none."""
+        return self.at("spec").text("nodeName")
+
     def replaced(self, **fields: Any) -> View:
         """Return the same place with some fields replaced."""
         return View({**self._data, **fields}, self._file, self._path, self._problems)
@@ -236,3 +266,8 @@ class View:
             unit = " of bytes" if is_bytes(resource) else ""
             self.problem(key, f"a quantity{unit} such as 500m, 16Gi or 8")
             return None
+
+
+def view_of(item: Mapping[str, Any]) -> View:
+    """Look at an object leniently: what has the wrong type is read as absent, untold."""
+    return View(item, "", (), [])

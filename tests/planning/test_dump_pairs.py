@@ -6,8 +6,8 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
-from kantopt.formats.kubernetes.history.owners import view_of
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
+from kantopt.formats.view import view_of
 from kantopt.planning.certificates.arrivals import judge_arrivals
 from kantopt.planning.certificates.between import NO_NODES, Between, became_of
 from kantopt.planning.certificates.check import check_certificate

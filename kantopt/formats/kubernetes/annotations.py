@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kantopt.formats.kubernetes.history.owners import view_of
+from kantopt.formats.view import view_of
 from kantopt.schema.hints import plural
 
 READ = (

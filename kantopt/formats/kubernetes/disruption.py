@@ -41,19 +41,22 @@ CONSENTS: dict[str, Container[str | None]] = {_SAFE: ("true",), _EVICT: _Anythin
 _PERCENT = re.compile(r"\d{1,2}%|100%")
 
 
-def owner_of(metadata: View) -> View | None:
+def owner_of(pod: View) -> View | None:
     """Return the controller that owns a pod, else its first owner; ``None``: it stands alone."""
-    owners = list(metadata.list("ownerReferences"))
+    owners = pod.owners
     return next((owner for owner in owners if owner.flag("controller")), next(iter(owners), None))
+
+
+def controls(pod_uid: str, claim: View) -> bool:
+    """Whether a pod is the controller of a claim, not only one of its owners."""
+    return any(o.text("uid") == pod_uid and o.flag("controller") for o in claim.owners)
 
 
 def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
     """Say why a pod may be neither evicted nor moved, as far as itself tells; empty: it may."""
-    metadata, spec = pod.at("metadata"), pod.at("spec")
-    annotations = metadata.words("annotations")
-    owner = owner_of(metadata)
+    annotations, owner = pod.annotations, owner_of(pod)
     kind = "" if owner is None else owner.text("kind")
-    if "deletionTimestamp" in metadata:
+    if pod.terminating:
         return ("terminating",)
     if kind == "DaemonSet":
         return ("daemon",)
@@ -61,7 +64,7 @@ def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
         return ("static",)
     found: list[Cause] = []
     # Volcano reads an annotation before a label.
-    by_volcano = annotations.get(_PREEMPTABLE, metadata.words("labels").get(_PREEMPTABLE, "true"))
+    by_volcano = annotations.get(_PREEMPTABLE, pod.labels.get(_PREEMPTABLE, "true"))
     if by_volcano not in _YES or any(annotations.get(n) in v for n, v in _NEVER.items()):
         found.append("annotated")
     # Explicit consent also covers what nobody would dare by itself.
@@ -70,7 +73,7 @@ def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
             found.append("annotated")
         if owner is None or not owner.flag("controller"):
             found.append("no-controller")
-        if _has_local_storage(spec, annotations):
+        if _has_local_storage(pod.at("spec"), annotations):
             found.append("local-storage")
     return tuple(found)
 

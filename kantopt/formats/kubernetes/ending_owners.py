@@ -47,14 +47,14 @@ def _ending(
     """Yield owners of pods that may be moved, and what they are."""
     for group, kind in _KINDS:
         for owner in objects.of(group, kind):
-            uid = owner.at("metadata").text("uid")
+            uid = owner.uid
             if uid in movable and (why := _why(owner, there[uid])):
                 yield owner, why
 
 
 def _why(owner: View, pods: int) -> str:
     """Say why an owner of so many pods makes none anew; empty if it does."""
-    if "deletionTimestamp" in owner.at("metadata"):
+    if owner.terminating:
         return "is being deleted"
     spec = owner.at("spec")
     if owner.text("kind") != "Job":

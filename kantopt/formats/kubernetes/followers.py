@@ -49,7 +49,7 @@ class _Followers:
     def __init__(
         self, objects: Objects, members: Sequence[Member], namespaces: Namespaces, notes: Notes
     ) -> None:
-        self._jobs = {view.at("metadata").text("uid"): view for view in objects.of("batch", "Job")}
+        self._jobs = {view.uid: view for view in objects.of("batch", "Job")}
         self._sets = objects.by_name("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
         there = [member.pod for member in members if not member.pod.terminating]
         self._of_owner = Counter(pod.owner_uid for pod in there)

@@ -64,13 +64,12 @@ class JobSets:
         """Of each JobSet the Jobs that bear no loss, by uid: their role, and why they fail."""
         at_work = _owners_at_work(objects)  # nobody evicts pods of the others
         for job in objects.of("batch", "Job"):
-            metadata = job.at("metadata")
-            uid, name = metadata.text("uid"), _set_of(metadata)
+            uid, name = job.uid, _set_of(job)
             if uid:
                 self._of[uid] = name
             if name and uid in at_work and not job_ends(job) and failures_left(job) == 0:
-                role = metadata.words("labels").get(f"{_PREFIX}/replicatedjob-name", "")
-                key = metadata.text("namespace"), name
+                role = job.labels.get(f"{_PREFIX}/replicatedjob-name", "")
+                key = job.at("metadata").text("namespace"), name
                 failing.setdefault(key, {})[uid] = role, _reason(job)
         self._fates: dict[Key, _Fate] = {}
         for key, jobs in failing.items():
@@ -105,25 +104,25 @@ class JobSets:
 
 def _owners_at_work(objects: Objects) -> set[str]:
     """Uids of what owns pods that have a node."""
-    bound = (pod.at("metadata") for pod in objects.pods() if pod.at("spec").text("nodeName"))
+    bound = (pod for pod in objects.pods() if pod.node)
     return {owner.text("uid") for owner in map(owner_of, bound) if owner is not None}
 
 
-def _owners(metadata: View, kind: str) -> Iterator[str]:
-    for owner in metadata.list("ownerReferences"):
+def _owners(view: View, kind: str) -> Iterator[str]:
+    for owner in view.owners:
         if owner.text("kind") == kind and owner.flag("controller"):
             yield owner.text("name")
 
 
-def _set_of(metadata: View) -> str:
-    own = metadata.words("labels").get(f"{_PREFIX}/jobset-name", "")
-    return own or next(_owners(metadata, "JobSet"), "")
+def _set_of(job: View) -> str:
+    own = job.labels.get(f"{_PREFIX}/jobset-name", "")
+    return own or next(_owners(job, "JobSet"), "")
 
 
 def _is_one_run(job_set: View) -> bool:
     """Whether all its pods start again where one is lost, though no Job of it fails."""
     in_place = job_set.at("spec", "failurePolicy").text("restartStrategy") == "InPlaceRestart"
-    return in_place or next(_owners(job_set.at("metadata"), "TrainJob"), None) is not None
+    return in_place or next(_owners(job_set, "TrainJob"), None) is not None
 
 
 def _fate(job_set: View, failing: Mapping[str, tuple[str, str]]) -> _Fate:

@@ -28,15 +28,14 @@ def gpus_held(objects: Objects, notes: Notes) -> Mapping[str, Fraction]:
     queues = objects.named(Dialect.KAI, "Queue")
     held: dict[str, Fraction] = {}
     for pod in objects.pods() if queues else ():
-        metadata, name = pod.at("metadata"), "/".join(pod.key)
-        annotations = metadata.words("annotations")
+        annotations, name = pod.annotations, "/".join(pod.key)
         group = groups.get((pod.key[0], annotations.get("pod-group-name", "")))
         queue = "" if group is None else group.at("spec").text("queue")
-        queue = queue or metadata.words("labels").get("kai.scheduler/queue", "")
+        queue = queue or pod.labels.get("kai.scheduler/queue", "")
         gpus = _gpus(pod, annotations) if queue in queues else 0
         if gpus is None:
             notes.add("pods with gpu-memory are not held against limits of queues", name)
-        elif gpus and not pod.at("spec").text("nodeName"):
+        elif gpus and not pod.node:
             text = "pods that wait for MIG devices or parts of GPUs are held against no limits"
             notes.add(f"{text} of queues", name)
         elif gpus:

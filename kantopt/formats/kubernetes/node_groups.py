@@ -48,7 +48,7 @@ class NodeGroups:
 
     def _into_shard(self, pod: Pod, gang: GangRef | None) -> Pod:
         group = None if gang is None else self._kai.get((gang.namespace, gang.name))
-        told = {} if group is None else group.at("metadata").words("labels")
+        told = {} if group is None else group.labels
         shard = told.get(SHARD, pod.labels.get(SHARD, ""))
         if not shard:
             if not self._sharded:

@@ -36,12 +36,12 @@ def read_node(node: View, notes: Notes) -> Node:
     metadata, spec, status = node.at("metadata"), node.at("spec"), node.at("status")
     # The API server fills in what is missing; capacity is then allocatable.
     offered = "allocatable" if "allocatable" in status else "capacity"
-    labels = metadata.words("labels")
+    labels = node.labels
     ready = True
     for condition in status.list("conditions"):
         if condition.text("type") == "Ready":
             ready = condition.text("status") == "True"
-    if spec.flag("unschedulable") and metadata.words("annotations").get(CORDONED_BY):
+    if spec.flag("unschedulable") and node.annotations.get(CORDONED_BY):
         text = (
             "nodes that the script of a plan has cordoned, which still runs or was killed: closed "
             f"until that is run again, or kubectl uncordon opens them ({CORDONED_BY})"
@@ -49,7 +49,7 @@ def read_node(node: View, notes: Notes) -> Node:
         notes.add(text, metadata.name())
     return Node(
         name=metadata.name(),
-        uid=metadata.text("uid"),
+        uid=node.uid,
         resource_version=metadata.text("resourceVersion"),
         labels=labels,
         taints=read_taints(spec),

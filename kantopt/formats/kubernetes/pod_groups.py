@@ -82,7 +82,7 @@ class PodGroups:
     def _annotations(self, ref: GangRef, pods: Sequence[Pod]) -> list[dict[str, str]]:
         """Return the annotations of a gang's object and of its pods."""
         view = self._group_of(ref)
-        words = {} if view is None else view.at("metadata").words("annotations")
+        words = {} if view is None else view.annotations
         return [words, *(pod.annotations for pod in pods)]
 
     def _gathered(self, ref: GangRef, pods: Sequence[Pod]) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class PodGroups:
 def _boosted(workload: View) -> int | None:
     """Return what a Workload counts as: its priority, and what somebody has added to it since."""
     priority = workload.at("spec").integer("priority")
-    boost = workload.at("metadata").words("annotations").get("kueue.x-k8s.io/priority-boost", "")
+    boost = workload.annotations.get("kueue.x-k8s.io/priority-boost", "")
     added = whole_number(boost)
     if priority is None or added is None:
         return priority

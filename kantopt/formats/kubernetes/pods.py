@@ -151,11 +151,11 @@ def read_pod(
         Whether it is a template, of which the API server has not made a pod yet.
     """
     metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
-    annotations, labels = metadata.words("annotations"), metadata.words("labels")
-    namespace = metadata.text("namespace") or "default"
-    owner = owner_of(metadata)
+    annotations, labels = pod.annotations, pod.labels
+    namespace, _ = pod.key
+    owner = owner_of(pod)
     name = metadata.name()
-    bound = spec.text("nodeName")
+    bound = pod.node
     kind = "" if owner is None else owner.text("kind")
     affinity = read_node_affinity(spec)
     if kind == "DaemonSet" and bound:
@@ -192,7 +192,7 @@ def read_pod(
         namespace=namespace,
         ref=PodRef(
             name=name or "?",
-            uid=metadata.text("uid"),
+            uid=pod.uid,
             resource_version=metadata.text("resourceVersion"),
             scheduling_gates=tuple(gate.name() for gate in spec.list("schedulingGates")),
             grace_period_seconds=grace_period(spec),
@@ -211,7 +211,7 @@ def read_pod(
         preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,
         created=metadata.time("creationTimestamp"),
         started=status.time("startTime"),
-        terminating="deletionTimestamp" in metadata,
+        terminating=pod.terminating,
         local_queue=labels.get(QUEUE_NAME, ""),
         restarts=spec.text("restartPolicy"),
         stays=stays,
@@ -227,7 +227,7 @@ def read_pod(
             "tolerations": tolerations,
             "pod_anti_affinity": anti,
             "pod_affinity": near,
-            "terminating": "deletionTimestamp" in metadata,
+            "terminating": pod.terminating,
             "health": health_of(status) if bound else "ready",
             "topology_spread_constraints": spreads,
             "preferred_node_affinity": read_preferred_nodes(spec),

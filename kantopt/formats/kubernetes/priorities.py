@@ -33,7 +33,7 @@ class Priorities:
         self._spared = {
             view.at("metadata").name()
             for view in objects.of("scheduling.k8s.io", "PriorityClass")
-            if view.at("metadata").words("annotations").get(_ALLOWED) == "false"
+            if view.annotations.get(_ALLOWED) == "false"
         }
         self._values = _SYSTEM | {item.name: item.value for item in self.classes}
         self._default = next((item.value for item in self.classes if item.global_default), 0)

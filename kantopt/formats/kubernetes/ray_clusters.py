@@ -30,7 +30,7 @@ class RayClusters:
         self._at_work = {
             owner.text("uid")
             for pod in objects.pods()
-            if _is_worker_at_work(pod) and (owner := owner_of(pod.at("metadata"))) is not None
+            if _is_worker_at_work(pod) and (owner := owner_of(pod)) is not None
         }
         """Uids of the owners of workers that run."""
 
@@ -51,14 +51,12 @@ def is_head(pod: Pod) -> bool:
 
 
 def _is_worker_at_work(pod: View) -> bool:
-    metadata = pod.at("metadata")
-    bound = bool(pod.at("spec").text("nodeName")) and "deletionTimestamp" not in metadata
-    return bound and metadata.words("labels").get(_TYPE) == "worker"
+    return bool(pod.node) and not pod.terminating and pod.labels.get(_TYPE) == "worker"
 
 
 def _bears_loss(cluster: View) -> bool:
     by_spec = "gcsFaultToleranceOptions" in cluster.at("spec")
-    return by_spec or _is_true(cluster.at("metadata").words("annotations"))
+    return by_spec or _is_true(cluster.annotations)
 
 
 def _is_true(annotations: dict[str, str]) -> bool:

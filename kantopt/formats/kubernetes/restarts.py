@@ -41,7 +41,7 @@ class Restarts:
     """
 
     def __init__(self, objects: Objects, sets: StatefulSets, lifted: Collection[str]) -> None:
-        self._jobs = {view.at("metadata").text("uid"): view for view in objects.of("batch", "Job")}
+        self._jobs = {view.uid: view for view in objects.of("batch", "Job")}
         self._sets = sets
         self._lifted = frozenset(lifted)
         self._counts: Counter[Pace] = Counter()

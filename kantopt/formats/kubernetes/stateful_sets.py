@@ -21,19 +21,15 @@ class StatefulSets:
     """
 
     def __init__(self, objects: Objects) -> None:
-        self._sets = {
-            view.at("metadata").text("uid"): view for view in objects.of("apps", "StatefulSet")
-        }
+        self._sets = {view.uid: view for view in objects.of("apps", "StatefulSet")}
         there: dict[_Key, dict[int, bool]] = {}
         for pod in objects.pods():
-            metadata = pod.at("metadata")
-            owner = owner_of(metadata)
+            owner = owner_of(pod)
             if owner is None or owner.text("kind") != "StatefulSet":
                 continue
-            ordinal = _ordinal(metadata.name(), owner.text("name"))
+            ordinal = _ordinal(pod.at("metadata").name(), owner.text("name"))
             if ordinal is not None:
-                namespace = metadata.text("namespace") or "default"
-                key = (namespace, owner.text("name"), owner.text("uid"))
+                key = (pod.key[0], owner.text("name"), owner.text("uid"))
                 there.setdefault(key, {})[ordinal] = _is_ready(pod)
         self._reached = {key: self._next(key, ready) for key, ready in there.items()}
 
@@ -72,6 +68,5 @@ def _ordinal(name: str, owner: str) -> int | None:
 
 
 def _is_ready(pod: View) -> bool:
-    status = pod.at("status")
-    leaves = "deletionTimestamp" in pod.at("metadata")
-    return bool(pod.at("spec").text("nodeName")) and not leaves and health_of(status) == "ready"
+    there = bool(pod.node) and not pod.terminating
+    return there and health_of(pod.at("status")) == "ready"

@@ -68,12 +68,10 @@ def _workloads(
     slices, job_pods = Slices(objects), JobPods(objects)
     stopped = StoppedQueues(objects, namespaces, notes)
     for view in workloads:
-        metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
+        spec, status = view.at("spec"), view.at("status")
         namespace, name = view.key
         uids = {*owners_of(view)}
-        has_pods = (namespace, name) in groups or not owners.isdisjoint(
-            {*uids, metadata.text("uid")} - {""}
-        )
+        has_pods = (namespace, name) in groups or not owners.isdisjoint({*uids, view.uid} - {""})
         given = admitted(view) if "admission" in status else {}
         lacking = job_pods.lacking(view, given) if has_pods and is_open(view) else 0
         grows = slices.grow(view, job_pods.there(view))
@@ -89,8 +87,7 @@ def _workloads(
         held_back = "" if has_pods else stopped.hold_back(view, admitted=bool(given))
         held_back = held_back or (_GROWTH if grows else "")
         queue = spec.text("queueName")
-        references = metadata.list("ownerReferences")
-        owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
+        owner = min(((o.text("uid"), o.text("name")) for o in view.owners), default=("", ""))
         labels = {QUEUE_NAME: queue} if queue else {}
         if given and not held_back:
             text = "Workloads that hold their quota and have none of their pods yet"
@@ -126,19 +123,18 @@ def _volcano(
     }
     groups = objects.by_name(Dialect.VOLCANO, "PodGroup")
     for view in objects.of(VOLCANO_JOBS, "Job"):
-        metadata, spec = view.at("metadata"), view.at("spec")
         namespace, name = view.key
         phase = view.at("status", "state").text("phase")
         if (namespace, name) in started or phase not in ("", "Pending", "Restarting"):
             continue
-        uid = metadata.text("uid")
-        owner = uid, name
-        called = (f"{name}-{uid}", name)
+        called = (f"{name}-{view.uid}", name)
         group = next((each for each in called if (namespace, each) in groups), name)
-        for task in spec.list("tasks"):
+        for task in view.at("spec").list("tasks"):
             ref = GangRef(Dialect.VOLCANO, namespace, group, task.text("name", "default"))
             count = task.integer("replicas", 0)
-            yield from _member(view, task, ref, name, count, {}, owner, namespaces, notes)
+            yield from _member(
+                view, task, ref, name, count, {}, (view.uid, name), namespaces, notes
+            )
 
 
 def _member(

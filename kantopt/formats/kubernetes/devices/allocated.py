@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices, claims_of
 from kantopt.formats.kubernetes.devices.extended import extended_resources
+from kantopt.formats.kubernetes.disruption import controls
 from kantopt.formats.kubernetes.nodes import read_term
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
@@ -97,10 +98,8 @@ class ResourceClaims:
     def _reach(self, pod: Pod, key: Key, *, own: bool) -> list[Terms] | None:
         """Lists of terms of which a node must match one each; ``None`` if it is not known."""
         claim = self._claims[key]
-        metadata, status = claim.at("metadata"), claim.at("status")
-        owners = metadata.list("ownerReferences")
-        owned = any(o.text("uid") == pod.ref.uid and o.flag("controller") for o in owners)
-        if "deletionTimestamp" in metadata or (own and not owned):
+        status = claim.at("status")
+        if claim.terminating or (own and not controls(pod.ref.uid, claim)):
             return [NOWHERE]
         if "allocation" not in status:
             if self._devices.nowhere(pod):

@@ -156,7 +156,7 @@ class ClaimedDevices:
         for pod in pods:
             key, total, alike = pod.key, Counter[Request](), tuple[Alike, ...]()
             keys = [claim.key for claim in claims_of(pod)]
-            if pod.at("spec").text("nodeName"):
+            if pod.node:
                 continue
             if not self._claims.keys() >= set(keys):
                 if not self._claims and any(name for _, name in keys):
@@ -184,11 +184,7 @@ class ClaimedDevices:
 
     def _held(self, pods: Iterable[View]) -> dict[DeviceId, _Holder]:
         """Who holds the devices that are allocated: the one running pod of a claim, if it is."""
-        runs = {
-            pod.at("metadata").text("uid"): (pod.at("spec").text("nodeName"), pod)
-            for pod in pods
-            if pod.at("spec").text("nodeName")
-        }
+        runs = {pod.uid: (pod.node, pod) for pod in pods if pod.node}
         held: dict[DeviceId, _Holder] = {}
         for key, claim in self._claims.items():
             status = claim.at("status")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from kantopt.formats.kubernetes.history.owners import Owners, Raw, Verdict, view_of
+from kantopt.formats.kubernetes.history.kinds import Kinds
+from kantopt.formats.kubernetes.history.owners import Owners, Verdict
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Became
@@ -36,12 +37,12 @@ class Events:
 
     Parameters
     ----------
-    objects
-        Those of both dumps: pods tell when each of a name was made. Whoever takes pods away from a
+    dumps
+        Both: pods tell when each of a name was made. Whoever takes pods away from a
         node with a taint names them without a uid.
     """
 
-    def __init__(self, objects: Iterable[Raw]) -> None:
+    def __init__(self, dumps: Iterable[Kinds]) -> None:
         self._of_uids: dict[str, list[_Said]] = {}
         self._of_names: dict[str, list[_Said]] = {}
         """What was said of names without a uid."""
@@ -51,13 +52,11 @@ class Events:
         """By uid of a preempted pod the uid, or else the full name, of the one it had to go for."""
         self._made: dict[str, set[str]] = {}
         """When pods of a name were made."""
-        for item in objects:
-            kind = item.get("kind") if isinstance(item, dict) else None
-            if kind == "Event":
-                self._hear(view_of(item))
-            elif kind == "Pod":
-                metadata = view_of(item).at("metadata")
-                self._made.setdefault(_name_of(metadata), set()).add(_made(metadata))
+        for dump in dumps:
+            for event in dump.of("Event"):
+                self._hear(event)
+            for pod in dump.of("Pod"):
+                self._made.setdefault("/".join(pod.key), set()).add(_made(pod))
 
     def _hear(self, event: View) -> None:
         about = event.at("regarding" if "regarding" in event else "involvedObject")
@@ -91,15 +90,14 @@ class Events:
 
         Of an event without a uid that pod is meant which was the last to be made by then.
         """
-        metadata = pod.at("metadata")
-        name, uid = _name_of(metadata), metadata.text("uid")
+        name, uid = "/".join(pod.key), pod.uid
         if not uid or uid in self._of_uids:
             return _last(self._of_uids.get(uid, []) if uid else self._of_any.get(name, []))
         return _last(
             (moment, said)
             for moment, said in self._of_names.get(name, ())
             if max((made for made in self._made.get(name, ()) if made <= moment), default="~")
-            == _made(metadata)
+            == _made(pod)
         )
 
 
@@ -131,12 +129,8 @@ _TIMES = (
 _SECONDS = len("2026-09-01T03:00:00")
 
 
-def _made(metadata: View) -> str:
-    return metadata.text("creationTimestamp")[:_SECONDS]
-
-
-def _name_of(metadata: View) -> str:
-    return f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
+def _made(pod: View) -> str:
+    return pod.at("metadata").text("creationTimestamp")[:_SECONDS]
 
 
 GONE = "is gone"
@@ -167,7 +161,7 @@ def became(
     anew
         The name of one of them that was made in its place; none: there are fewer than are gone.
     """
-    node = before.at("spec").text("nodeName")
+    node = before.node
     if now is not None:
         status = now.at("status")
         if status.text("phase") == "Succeeded":
@@ -182,7 +176,7 @@ def became(
             return "failed", f"phase Failed{f', reason {why}' if why else ''}"
         if said is not None:
             return said
-        if "deletionTimestamp" not in now.at("metadata") and lost.get(node) != GONE:
+        if not now.terminating and lost.get(node) != GONE:
             return None
         gone = "deletionTimestamp, no condition"
     else:
@@ -193,7 +187,7 @@ def became(
         return "node gone", f"node {node} {lost[node]}"
     if (why_gone := owners.why_gone(before, others)) is not None:
         return why_gone[0], f"{gone}; {why_gone[1]}"
-    if now is None and "deletionTimestamp" in before.at("metadata"):
+    if now is None and before.terminating:
         return "unknown", "gone; it was terminating before"
     if anew:
         return "disrupted", f"{gone}; its owner has {anew} since"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kantopt.formats.kubernetes.disruption import owner_of
+from kantopt.formats.kubernetes.history.kinds import Kinds
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Became
 
-Raw = dict[str, Any]
 Verdict = tuple[Became, str]
 
 _ENDED = frozenset(
@@ -30,61 +29,52 @@ _HASH = "pod-template-hash"
 _REVISION = "controller-revision-hash"
 
 
-def view_of(item: Raw) -> View:
-    """Look at an object leniently: what has the wrong type is read as absent.
-
-    The import has reported it already where it matters.
-    """
-    return View(item, "", (), [])
-
-
-def key_of(pod: View) -> tuple[str, str, str]:
-    """Return namespace, name and uid: what tells one pod from all others."""
-    return (*pod.key, pod.at("metadata").text("uid"))
-
-
 class Owners:
     """The owners of pods in two dumps."""
 
-    def __init__(self, first: Iterable[Raw], later: Iterable[Raw]) -> None:
-        first, later = list(first), list(later)
+    def __init__(self, first: Kinds, later: Kinds) -> None:
         self._first = _by_uid(first)
         self._later = _by_uid(later)
-        self._names = {_name_of(view): view for view in self._later.values()}
-        self._spaces = [_namespaces(objects) for objects in (first, later)]
+        self._names = {_name_of(view) for view in self._later.values()}
+        self._spaces = [dump.named("Namespace") for dump in (first, later)]
         kinds = {view.text("kind") for view in self._later.values()}
-        self._unknown = _owning(later) - kinds
+        self._unknown = {owner.text("kind") for _, owner in _owned(later)} - kinds
         """Kinds of owners of pods that the later dump has none of: it does not tell of them."""
         self._siblings: dict[str, list[View]] = {}
         for view in self._later.values():
-            owner = owner_of(view.at("metadata"))
+            owner = owner_of(view)
             if owner is not None and view.text("kind") == "ReplicaSet":
                 self._siblings.setdefault(owner.text("uid"), []).append(view)
         self._ends: dict[str, Counter[Became]] = {}
-        ends = _ends(later)
-        for pod in _ends(first):
-            ends.pop(pod, None)
-        self._shown = Counter(ends.values())
+        before = {pod.uid for pod, _ in _owned(first) if ended(pod)}
+        ends = {pod.uid: (pod, owner) for pod, owner in _owned(later) if ended(pod)}
+        self._shown = Counter(
+            (owner.text("uid"), pod.at("status").text("phase"))
+            for uid, (pod, owner) in ends.items()
+            if uid not in before
+        )
         """How many pods the later dump shows ended and the first does not, by owner and phase."""
-        self._held = Counter(_alive(first))
+        self._held = Counter(
+            owner.text("uid") for pod, owner in _owned(first) if not (ended(pod) or pod.terminating)
+        )
         """How many pods each owner had in the first dump."""
         self._surplus: dict[str, int] = {}
         """How many of these it has no use for any more, less those that this has explained."""
 
     def chain(self, pod: View) -> Iterator[tuple[str, str, str]]:
         """Yield kind, name and uid of a pod's owners, the nearest first."""
-        metadata, seen = pod.at("metadata"), set[str]()
-        while (owner := owner_of(metadata)) is not None:
+        view, seen = pod, set[str]()
+        while (owner := owner_of(view)) is not None:
             kind, name, uid = owner.text("kind"), owner.text("name"), owner.text("uid")
             yield kind, name, uid
             above = self._later.get(uid) or self._first.get(uid)
             if uid in seen or above is None:
-                template = pod.at("metadata").words("labels").get(_HASH, "")
+                template = pod.labels.get(_HASH, "")
                 if above is None and kind == "ReplicaSet" and name.endswith(f"-{template}"):
                     yield "Deployment", name.removesuffix(f"-{template}"), ""
                 return
             seen.add(uid)
-            metadata = above.at("metadata")
+            view = above
 
     def root(self, pod: View) -> tuple[str, str, str]:
         """Return kind, name and uid of what makes a pod anew: a Deployment over its ReplicaSets."""
@@ -136,11 +126,11 @@ class Owners:
 
     def _is_surplus(self, pod: View, owner: View, wanted: int) -> bool:
         """Whether a pod is beyond what its owner wants; a StatefulSet wants the lowest numbers."""
-        number, uid = pod.key[1].rpartition("-")[2], owner.at("metadata").text("uid")
+        number, uid = pod.key[1].rpartition("-")[2], owner.uid
         if owner.text("kind") == "StatefulSet" and number.isdecimal():
             first = owner.at("spec").at("ordinals").integer("start", 0, 2**31) or 0
             return int(number) >= first + wanted
-        if "deletionTimestamp" in pod.at("metadata"):
+        if pod.terminating:
             return True
         self._surplus.setdefault(uid, self._held[uid] - wanted)
         self._surplus[uid] -= 1
@@ -149,7 +139,7 @@ class Owners:
     def _space_gone(self, name: str) -> Verdict | None:
         """Whether the namespace of a pod has gone since, or is being deleted."""
         before, after = self._spaces
-        if name in after and "deletionTimestamp" in after[name].at("metadata"):
+        if name in after and after[name].terminating:
             return "workload ended", f"namespace {name} is being deleted"
         if after and name in before and name not in after:
             return "workload ended", f"namespace {name} is gone"
@@ -164,7 +154,7 @@ class Owners:
             if _name_of(was) in self._names:
                 return "disrupted", f"{label} was made anew"
             return "workload ended", f"{label} is gone"
-        if "deletionTimestamp" in view.at("metadata"):
+        if view.terminating:
             return "workload ended", f"{label} is being deleted"
         true = {
             condition.text("type")
@@ -193,9 +183,9 @@ class Owners:
                 if (after := self._wanted(sibling) or 0) > before:
                     said = f"{kind} {name}: ReplicaSet {label} grew from {before} to {after}"
                     return "rolled out", said
-        template = pod.at("metadata").words("labels").get(_HASH)
+        template = pod.labels.get(_HASH)
         for other in others:
-            if template != other.at("metadata").words("labels").get(_HASH):
+            if template != other.labels.get(_HASH):
                 return "rolled out", f"{chain[-1][0]} {chain[-1][1]} has pods of another template"
         # Pods that came since of the template that this one was of have been scaled, or made anew.
         same = {_template(other) for other in others} == {_template(pod)} != {""}
@@ -218,11 +208,11 @@ class Owners:
         owner = self._later.get(uid)
         if kind != "StatefulSet" or owner is None:
             return None
-        was = pod.at("metadata").words("labels").get(_REVISION, "")
+        was = pod.labels.get(_REVISION, "")
         new = owner.at("status").text("updateRevision")
         if "" in (was, new) or was == new:
             return None
-        made = [o.at("metadata").words("labels").get(_REVISION) for o in others if o.key == pod.key]
+        made = [o.labels.get(_REVISION) for o in others if o.key == pod.key]
         strategy = owner.at("spec").at("updateStrategy")
         kept = strategy.at("rollingUpdate").integer("partition", 0, 2**31) or 0
         number = pod.key[1].rpartition("-")[2]
@@ -286,7 +276,7 @@ class Owners:
 
 
 def _template(pod: View) -> str:
-    labels = pod.at("metadata").words("labels")
+    labels = pod.labels
     return labels.get(_HASH) or labels.get(_REVISION, "")
 
 
@@ -294,47 +284,17 @@ def _generation(view: View) -> int:
     return view.at("metadata").integer("generation", 0, 2**62) or 0
 
 
-def _by_uid(objects: Iterable[Raw]) -> dict[str, View]:
-    found = {}
-    for item in objects:
-        if isinstance(item, dict) and item.get("kind") not in ("Pod", "Node", "Event"):
-            view = view_of(item)
-            uid = view.at("metadata").text("uid")
-            if uid:
-                found[uid] = view
-    return found
+def _by_uid(dump: Kinds) -> dict[str, View]:
+    owning = (view for view in dump.views if view.text("kind") not in ("Pod", "Node", "Event"))
+    return {view.uid: view for view in owning if view.uid}
 
 
-def _ends(objects: Iterable[Raw]) -> dict[str, tuple[str, str]]:
-    """Owner and phase of the pods, by uid, that have ended."""
-    views = (view_of(item) for item in objects if item.get("kind") == "Pod")
-    found = {}
-    for view in views:
-        metadata, owner = view.at("metadata"), owner_of(view.at("metadata"))
-        if owner is not None and ended(view):
-            found[metadata.text("uid")] = owner.text("uid"), view.at("status").text("phase")
-    return found
+def _owned(dump: Kinds) -> Iterator[tuple[View, View]]:
+    """Yield the pods that somebody owns, each with its owner."""
+    for pod in dump.of("Pod"):
+        if (owner := owner_of(pod)) is not None:
+            yield pod, owner
 
 
 def _name_of(view: View) -> tuple[str, str, str]:
     return view.text("kind"), *view.key
-
-
-def _alive(objects: Iterable[Raw]) -> Iterator[str]:
-    """Yield the uid of the owner of each pod that has not ended and is not terminating."""
-    for view in (view_of(item) for item in objects if item.get("kind") == "Pod"):
-        metadata, owner = view.at("metadata"), owner_of(view.at("metadata"))
-        if owner is not None and not ended(view) and "deletionTimestamp" not in metadata:
-            yield owner.text("uid")
-
-
-def _namespaces(objects: Iterable[Raw]) -> dict[str, View]:
-    views = (view_of(item) for item in objects if item.get("kind") == "Namespace")
-    return {view.at("metadata").text("name"): view for view in views}
-
-
-def _owning(objects: Iterable[Raw]) -> set[str]:
-    """Kinds of what makes the pods among some objects."""
-    views = (view_of(item) for item in objects if item.get("kind") == "Pod")
-    owners = (owner_of(view.at("metadata")) for view in views)
-    return {owner.text("kind") for owner in owners if owner is not None}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
-from kantopt.formats.kubernetes.history.owners import Raw, key_of, view_of
+from kantopt.formats.kubernetes.history.kinds import Kinds, key_of
 from kantopt.formats.kubernetes.history.pods import Dumps
 from kantopt.formats.kubernetes.kueue.workloads import owners_of
 from kantopt.formats.kubernetes.objects import KINDS, Objects, ended
@@ -28,8 +29,9 @@ class KubernetesDumps(Dumps):
     @cached_property
     def crowded(self) -> frozenset[tuple[str, str]]:
         """Nodes that have more volumes than they can attach, each with the resource they are."""
-        told = any(item.get("kind") == "CSINode" for item in self.after)
-        return crowded(Objects(self.before, ""), Objects(self.after, "")) if told else frozenset()
+        if not self.after.of("CSINode"):
+            return frozenset()
+        return crowded(Objects(self.before.objects, ""), Objects(self.after.objects, ""))
 
     def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
         """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
@@ -49,7 +51,7 @@ class _Pairing:
         nominated = {key: dumps.nominated(pod) for key, pod in later.items()} if settled else {}
         self._nominated = {key: node for key, node in nominated.items() if node}
         self._cleared = frozenset(self._nominated.values())
-        self._objects: list[Raw] = []
+        self._objects: list[View] = []
         self._places: dict[Key, str | None] = {}
         self._given: set[Key] = set()
         self._waiting: list[str] = []
@@ -60,10 +62,8 @@ class _Pairing:
     def pair(self) -> Pair:
         d = self._d
         for victim, replacement in self._victims.items():
-            self._objects.append(dict(d.first[victim].raw))
-            self._places[victim] = (
-                None if replacement is None else d.later[replacement].at("spec").text("nodeName")
-            )
+            self._objects.append(d.first[victim])
+            self._places[victim] = None if replacement is None else d.later[replacement].node
         names = {key[:2] for key in self._victims}
         for key, pod in d.later.items():
             if key in self._victims or key in self._replacing or key[:2] in names:
@@ -87,7 +87,7 @@ class _Pairing:
             data={
                 "apiVersion": "v1",
                 "kind": "List",
-                "items": [*self._cluster(), *self._claims(), *self._owned()],
+                "items": [view.raw for view in (*self._cluster(), *self._claims(), *self._owned())],
             },
             places=self._places,
             given=frozenset(self._given),
@@ -98,21 +98,12 @@ class _Pairing:
         )
 
     def _relabelled(self) -> Iterator[Counted]:
-        spaces = [
-            {
-                view.at("metadata").text("name"): view.at("metadata").words("labels")
-                for view in map(view_of, objects)
-                if view.text("kind") == "Namespace"
-            }
-            for objects in (self._d.before, self._d.after)
-        ]
-        moved = {
-            name for name, labels in spaces[0].items() if spaces[1].get(name, labels) != labels
-        }
+        before, after = (dump.named("Namespace") for dump in (self._d.before, self._d.after))
+        moved = {name for name, was in before.items() if after.get(name, was).labels != was.labels}
         for key, pod in self._d.later.items():
             was = self._d.first.get(key)
             if was is not None:
-                labels = was.at("metadata").words("labels"), pod.at("metadata").words("labels")
+                labels = was.labels, pod.labels
                 if labels[0] != labels[1] or key[0] in moved:
                     yield Counted(key[0], labels)
 
@@ -125,22 +116,22 @@ class _Pairing:
         unseen = d.owners.with_unseen_pods()
         for key, pod in (d.later | d.first).items():
             dumps = [pods[key] for pods in (d.first, d.later) if key in pods]
-            had_node = any(each.at("spec").text("nodeName") for each in dumps)
+            had_node = any(each.node for each in dumps)
             ended_before = key in d.first and ended(pod)
             if (had_node and not ended_before and self._leaves(key)) or (
                 unseen and any(uid in unseen for _, _, uid in d.owners.chain(pod))
             ):
-                yield Counted(key[0], (pod.at("metadata").words("labels"),))
+                yield Counted(key[0], (pod.labels,))
 
     def _leaves(self, key: Key) -> bool:
         """Whether a pod has gone by the later dump, or is going."""
-        return key not in self._there or "deletionTimestamp" in self._d.later[key].at("metadata")
+        return key not in self._there or self._d.later[key].terminating
 
     def _stayed(self) -> list[Key]:
         return [
             key
             for key, pod in self._d.first.items()
-            if pod.at("spec").text("nodeName") and not ended(pod) and key not in self._d.fates
+            if pod.node and not ended(pod) and key not in self._d.fates
         ]
 
     def _add(self, key: Key, pod: View) -> None:
@@ -152,11 +143,11 @@ class _Pairing:
         was = d.first.get(key)
         if not self._settled:
             pod = d.resized.get(key, pod)
-        node = pod.at("spec").text("nodeName")
-        ran = was is not None and bool(was.at("spec").text("nodeName"))
-        going = "deletionTimestamp" in pod.at("metadata")
+        node = pod.node
+        ran = was is not None and bool(was.node)
+        going = pod.terminating
         if ended(pod):
-            self._objects.append(dict(pod.raw))
+            self._objects.append(pod)
         elif node:
             if going and node in self._cleared:
                 return
@@ -164,7 +155,7 @@ class _Pairing:
                 self._there.add(key)
             kinds = [kind for kind, _, _ in d.owners.chain(pod)][:1]
             if ran:
-                self._objects.append(dict(pod.raw))
+                self._objects.append(pod)
                 return
             if node not in d.nodes:
                 return
@@ -172,7 +163,7 @@ class _Pairing:
             self._arrived += was is None
             if going or key in self._asked or (kinds and kinds[0] in _STATIC):
                 self._given.add(key)
-                self._objects.append(dict(pod.raw))
+                self._objects.append(pod)
             else:
                 self._objects.append(_waiting(pod))
                 self._places[key] = node
@@ -186,50 +177,40 @@ class _Pairing:
             elif d.freed(was, pod):
                 self._freed.append(f"{key[0]}/{key[1]}")
             else:
-                self._objects.append(dict(_bare(pod)))
+                self._objects.append(_bare(pod))
 
-    def _cluster(self) -> list[Raw]:
+    def _cluster(self) -> list[View]:
         """All but pods and claims: as they are since; of the first also what is told of no pod."""
-        found: dict[tuple[str, str, str, str], Raw] = {}
-        for late, objects in ((False, self._d.before), (True, self._d.after)):
-            for item in objects:
-                kind = item.get("kind")
-                view = view_of(item)
-                metadata = view.at("metadata")
-                group = view.text("apiVersion").rpartition("/")[0]
-                if (
-                    kind == "Pod"
-                    or is_claim(item)
-                    or (kind in _TOLD_BY and (group, kind) not in KINDS)
+        found: dict[tuple[str, str, str, str], View] = {}
+        for late, dump in ((False, self._d.before), (True, self._d.after)):
+            for view in dump.views:
+                kind, group = view.text("kind"), _group_of(view)
+                if kind == "Pod" or (group, kind) == _CLAIM:
+                    continue
+                if (kind in _TOLD_BY and (group, kind) not in KINDS) or (
+                    not late and kind in ("Node", "Workload")
                 ):
                     continue
-                if not late and kind in ("Node", "Workload"):
-                    continue
-                name = (group, str(kind), metadata.text("namespace"), metadata.text("name"))
+                name = (group, kind, view.at("metadata").text("namespace"), view.key[1])
                 was = found.get(name)
-                found[name] = _kept(item, was) if late and kind in _MOUNTED else item
+                found[name] = _kept(view, was) if late and kind in _MOUNTED else view
                 if kind == "PersistentVolumeClaim" and not self._settled:
                     found[name] = _shared(found[name])
-        known = {
-            view_of(item).at("metadata").text("uid")
-            for item in self._d.before
-            if item.get("kind") == "Workload"
-        }
+        known = {view.uid for view in self._d.before.of("Workload")}
         came = {uid for key in self._places for uid in (key[2], self._d.roots[key][2])}
         return [
-            item
-            if item.get("kind") != "Workload" or came.isdisjoint(owners_of(view_of(item)))
-            else _unassigned(item)
-            for item in found.values()
-            if item.get("kind") != "Workload"
-            or view_of(item).at("metadata").text("uid") in known
-            or "admission" in view_of(item).at("status")
+            view
+            if view.text("kind") != "Workload" or came.isdisjoint(owners_of(view))
+            else _unassigned(view)
+            for view in found.values()
+            if view.text("kind") != "Workload"
+            or view.uid in known
+            or "admission" in view.at("status")
         ]
 
-    def _claims(self) -> Sequence[Raw]:
+    def _claims(self) -> Sequence[View]:
         """Resource claims, as they were for the pods that are judged."""
-        pods = [view for view in map(view_of, self._objects) if not ended(view)]
-        waiting = {key_of(pod)[2] for pod in pods if not pod.at("spec").text("nodeName")}
+        waiting = {pod.uid for pod in self._objects if not (ended(pod) or pod.node)}
         return claims_between(
             self._d.before,
             self._d.after,
@@ -237,34 +218,27 @@ class _Pairing:
             leaving={key[2] for key in self._victims},
         )
 
-    def _owned(self) -> list[Raw]:
+    def _owned(self) -> Iterator[View]:
         """The pods, those of one Deployment as its own where they are of several ReplicaSets."""
         roots: dict[tuple[str, ...], set[str]] = {}
-        views = [view_of(item) for item in self._objects]
-        for view in views:
-            key = key_of(view)
-            chain = list(self._d.owners.chain(view))
-            if len(chain) > 1 and not ended(view):
+        for pod in self._objects:
+            key = key_of(pod)
+            chain = list(self._d.owners.chain(pod))
+            if len(chain) > 1 and not ended(pod):
                 roots.setdefault((key[0], *self._d.roots[key]), set()).add(chain[0][1])
-        owned = []
-        for item, view in zip(self._objects, views, strict=True):
-            kind, name, uid = self._d.roots[key_of(view)]
-            several = len(roots.get((key_of(view)[0], kind, name, uid), ())) > 1
+        for pod in self._objects:
+            kind, name, uid = self._d.roots[key_of(pod)]
+            several = len(roots.get((pod.key[0], kind, name, uid), ())) > 1
             if kind == "Deployment" and several:
                 owner = {"kind": kind, "name": name, "uid": uid, "controller": True}
-                metadata = {**item["metadata"], "ownerReferences": [owner]}
-                item = {**item, "metadata": metadata}
-            owned.append(item)
-        return owned
+                metadata = {**pod.at("metadata").raw, "ownerReferences": [owner]}
+                pod = pod.replaced(metadata=metadata)
+            yield pod
 
 
 def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
     """Victims but those whose name another pod bears since that does not stand for them."""
-    bound = {
-        key[:2]: key
-        for key, pod in dumps.later.items()
-        if pod.at("spec").text("nodeName") and not ended(pod)
-    }
+    bound = {key[:2]: key for key, pod in dumps.later.items() if pod.node and not ended(pod)}
     return {
         victim: other
         for victim, other in dumps.victims(given).items()
@@ -272,68 +246,56 @@ def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
     }
 
 
-def _kept(claim: Raw, was: Raw | None) -> Raw:
+def _kept(claim: View, was: View | None) -> View:
     """A claim or volume that is to go since: pods came to it before, and so it is still there."""
-    before = was is not None and "deletionTimestamp" in view_of(was).at("metadata")
-    metadata = view_of(claim).at("metadata").raw
-    if before or "deletionTimestamp" not in metadata:
+    if (was is not None and was.terminating) or not claim.terminating:
         return claim
-    return {**claim, "metadata": {k: v for k, v in metadata.items() if k != "deletionTimestamp"}}
+    return claim.replaced(metadata=_without(claim.at("metadata"), "deletionTimestamp"))
 
 
-def _shared(claim: Raw) -> Raw:
+def _shared(claim: View) -> View:
     """A bound claim as kube-scheduler sees it, to which it is no matter who else uses it where."""
-    spec = claim.get("spec")
-    if (
-        not isinstance(spec, dict)
-        or spec.get("accessModes") != ["ReadWriteOnce"]
-        or not spec.get("volumeName")
-    ):
+    spec = claim.at("spec")
+    if spec.raw.get("accessModes") != ["ReadWriteOnce"] or not spec.raw.get("volumeName"):
         return claim
-    return {**claim, "spec": {**spec, "accessModes": ["ReadWriteMany"]}}
+    return claim.replaced(spec={**spec.raw, "accessModes": ["ReadWriteMany"]})
 
 
-def _bare(pod: View) -> Raw:
+def _bare(pod: View) -> View:
     """A pod that waits, without the node that the scheduler has in mind for it."""
-    status = {k: v for k, v in pod.at("status").raw.items() if k != "nominatedNodeName"}
-    return {**pod.raw, "status": status}
+    return pod.replaced(status=_without(pod.at("status"), "nominatedNodeName"))
 
 
-def _unassigned(workload: Raw) -> Raw:
+def _unassigned(workload: View) -> View:
     """A Workload of which pods came since, without where Kueue has sent them: that is judged."""
-    status = view_of(workload).at("status")
+    status = workload.at("status")
     admission = status.at("admission")
-    given = [
-        {key: value for key, value in item.raw.items() if key != "topologyAssignment"}
-        for item in admission.list("podSetAssignments")
-    ]
+    given = [_without(item, "topologyAssignment") for item in admission.list("podSetAssignments")]
     if not given:
         return workload
-    told = {**status.raw, "admission": {**admission.raw, "podSetAssignments": given}}
-    return {**workload, "status": told}
+    admission = admission.replaced(podSetAssignments=given)
+    return workload.replaced(status={**status.raw, "admission": admission.raw})
 
 
-def _waiting(pod: View) -> Raw:
+def _waiting(pod: View) -> View:
     """A pod as it was before it had a node: no gate holds it back, its claims are there."""
-    spec = {
-        key: value
-        for key, value in pod.at("spec").raw.items()
-        if key not in ("nodeName", "schedulingGates")
-    }
     claims = {k: v for k, v in pod.at("status").raw.items() if k == "resourceClaimStatuses"}
-    return {**_bare(pod), "spec": spec, "status": {"phase": "Pending", **claims}}
+    return pod.replaced(
+        spec=_without(pod.at("spec"), "nodeName", "schedulingGates"),
+        status={"phase": "Pending", **claims},
+    )
 
 
-GROUP, KIND = "resource.k8s.io", "ResourceClaim"
+def _without(view: View, *fields: str) -> dict[str, Any]:
+    return {key: value for key, value in view.raw.items() if key not in fields}
+
+
+_CLAIM = ("resource.k8s.io", "ResourceClaim")
 
 
 def claims_between(
-    before: Iterable[Raw],
-    after: Iterable[Raw],
-    *,
-    waiting: Collection[str],
-    leaving: Collection[str],
-) -> Sequence[Raw]:
+    before: Kinds, after: Kinds, *, waiting: Collection[str], leaving: Collection[str]
+) -> Sequence[View]:
     """Return the claims as they are since, but for those of pods that are judged.
 
     Claims that only pods hold which are put back to where they waited are not allocated yet:
@@ -343,45 +305,35 @@ def claims_between(
     Parameters
     ----------
     before, after
-        The objects of both dumps.
+        Both dumps.
     waiting
         Uids of pods that wait, or are not there yet, as the two dumps are put together.
     leaving
         Uids of pods that run there as they did at first, and did not stay.
     """
     first, later = _claims(before), _claims(after)
-    for key, claim in later.items():
-        was = first.get(key)
-        later[key] = view_of(_kept(dict(claim.raw), None if was is None else dict(was.raw)))
     found = []
     for key in {**first, **later}:
         was, now = first.get(key), later.get(key)
         if was is not None and not _users(was).isdisjoint(leaving):
-            found.append(dict(was.raw))
+            found.append(was)
         elif now is not None:
-            users = _users(now)
+            users, now = _users(now), _kept(now, was)
             if not users or not users <= set(waiting):
-                found.append(dict(now.raw))
+                found.append(now)
             elif was is not None and "allocation" in was.at("status"):
-                found.append(dict(was.raw))
+                found.append(was)
             else:
-                found.append({**now.raw, "status": {}})
+                found.append(now.replaced(status={}))
     return found
 
 
-def is_claim(item: Raw) -> bool:
-    """Whether an object is a resource claim."""
-    view = view_of(item)
-    group = view.text("apiVersion").rpartition("/")[0]
-    return (group, view.text("kind")) == (GROUP, KIND)
+def _group_of(view: View) -> str:
+    return view.text("apiVersion").rpartition("/")[0]
 
 
-def _claims(objects: Iterable[Raw]) -> dict[tuple[str, str], View]:
-    views = [view_of(item) for item in objects if is_claim(item)]
-    return {
-        (view.at("metadata").text("namespace"), view.at("metadata").text("name")): view
-        for view in views
-    }
+def _claims(dump: Kinds) -> dict[tuple[str, str], View]:
+    return {claim.key: claim for claim in dump.of(_CLAIM[1]) if _group_of(claim) == _CLAIM[0]}
 
 
 def _users(claim: View) -> set[str]:

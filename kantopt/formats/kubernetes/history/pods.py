@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from kantopt.formats.kubernetes.history.decided import is_free_for
 from kantopt.formats.kubernetes.history.fates import GONE, Events, became
-from kantopt.formats.kubernetes.history.owners import Owners, Raw, key_of, view_of
+from kantopt.formats.kubernetes.history.kinds import Kinds, key_of
+from kantopt.formats.kubernetes.history.owners import Owners
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used
@@ -24,11 +26,11 @@ class Dumps:
         Their objects.
     """
 
-    def __init__(self, first: Sequence[Raw], later: Sequence[Raw]) -> None:
-        self.before = [item for item in first if isinstance(item, dict)]
-        self.after = [item for item in later if isinstance(item, dict)]
-        self.first = _pods(self.before)
-        self.later = _pods(self.after)
+    def __init__(self, first: Sequence[Any], later: Sequence[Any]) -> None:
+        self.before, self.after = Kinds(first), Kinds(later)
+        self.first, self.later = (
+            {key_of(pod): pod for pod in dump.of("Pod")} for dump in (self.before, self.after)
+        )
         self._names = {key[:2] for key in self.first}
         sizes = (
             (key, pod, at_its_smallest(pod, self.first.get(key))) for key, pod in self.later.items()
@@ -36,15 +38,11 @@ class Dumps:
         self.resized = {key: least for key, pod, least in sizes if least is not pod}
         """Pods that were resized in place, each as small as it may have been."""
         self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
-        self._places = {
-            view.at("metadata").text("name"): view
-            for view in map(view_of, self.after)
-            if view.text("kind") == "Node"
-        }
+        self._places = self.after.named("Node")
         self._bound = _bound(self.before), _bound(self.after)
         self.owners = Owners(self.before, self.after)
-        self._events = Events([*self.before, *self.after])
-        self._classes = _classes([*self.before, *self.after])
+        self._events = Events((self.before, self.after))
+        self._classes = _classes((self.before, self.after))
         self.roots = {key: self.owners.root(pod) for key, pod in self._all().items()}
         self._new: dict[tuple[str, ...], list[Key]] = {}
         for key, pod in self.later.items():
@@ -58,8 +56,8 @@ class Dumps:
         No pod loses its node while it lives, and versions of objects only rise.
         """
         for key, pod in self.first.items():
-            node, now = pod.at("spec").text("nodeName"), self.later.get(key)
-            if key[2] and node and now is not None and not now.at("spec").text("nodeName"):
+            node, now = pod.node, self.later.get(key)
+            if key[2] and node and now is not None and not now.node:
                 return f"pod {key[0]}/{key[1]} has no node in it, and node {node} in the first"
         versions = [
             (int(was), int(now))
@@ -79,12 +77,12 @@ class Dumps:
         Put on or taken off since, or at another time: between the two the node may have been open.
         Of a node that came since those are meant that were put on it after it had got a pod.
         """
-        first, later = (_taints(objects) for objects in (self.before, self.after))
+        first, later = (_taints(dump) for dump in (self.before, self.after))
         same = {name for name, uid in self.nodes.items() if self.nodes_before.get(name) == uid}
         got: dict[str, str] = {}
         """When each node got its first pod, as far as this is told."""
         for pod in self.later.values():
-            node, moment = pod.at("spec").text("nodeName"), _scheduled(pod)
+            node, moment = pod.node, _scheduled(pod)
             if moment:
                 got[node] = min(moment, got.get(node, moment))
         return frozenset(
@@ -115,7 +113,7 @@ class Dumps:
         named: set[Key] = set()
         """Pods that stand for one that is gone."""
         for key, pod in self.first.items():
-            node = pod.at("spec").text("nodeName")
+            node = pod.node
             if not node or ended(pod):
                 continue
             root = self.roots[key]
@@ -150,7 +148,7 @@ class Dumps:
         Not of pods of a PodGroup, which has a priority of its own, nor where others than
         kube-scheduler's own rules may have decided: other schedulers, elastic quotas.
         """
-        who = self._events.preemptors.get(victim.at("metadata").text("uid"))
+        who = self._events.preemptors.get(victim.uid)
         if who is None:
             return ""
         named = [pod for key, pod in self._all().items() if who in (key[2], f"{key[0]}/{key[1]}")]
@@ -159,7 +157,7 @@ class Dumps:
             "schedulingGroup" in spec or spec.text("schedulerName") not in ("", "default-scheduler")
             for spec in (pod.at("spec") for pod in (*named, victim))
         )
-        elastic = any(item.get("kind") == "ElasticQuota" for item in (*self.before, *self.after))
+        elastic = any(dump.of("ElasticQuota") for dump in (self.before, self.after))
         if len(named) != 1 or None in numbers or others or elastic:
             return ""
         its, own = (number or 0 for number in numbers)
@@ -193,9 +191,9 @@ class Dumps:
         since: dict[str, list[View]] = {}
         for key, pod in self.later.items():
             was = self.first.get(key)
-            bound = pod.at("spec").text("nodeName")
+            bound = pod.node
             node = bound or self.nominated(pod)
-            came = was is None or not was.at("spec").text("nodeName")
+            came = was is None or not was.node
             if node and came and not ended(pod) and key not in unjudged:
                 since.setdefault(node, []).append(pod)
         victims: dict[Key, Key | None] = {}
@@ -205,7 +203,7 @@ class Dumps:
             if (
                 fate.became == "preempted"
                 and key not in unjudged
-                and "deletionTimestamp" not in self.first[key].at("metadata")
+                and not self.first[key].terminating
                 and any(
                     self._priority(pod) > least and self._policy(pod) != "Never"
                     for pod in since.get(fate.node, ())
@@ -224,8 +222,8 @@ class Dumps:
         for key in self._new.get((victim[0], *self.roots[victim]), ()):
             pod = self.later[key]
             same = next(self.owners.chain(pod), None) == owner
-            going = "deletionTimestamp" in pod.at("metadata")
-            there = pod.at("spec").text("nodeName") in self.nodes
+            going = pod.terminating
+            there = pod.node in self.nodes
             if same and there and not going and key not in taken:
                 return key
         return None
@@ -236,23 +234,18 @@ class Dumps:
         Somebody is leaving there, or has left room enough: then its scheduler has only to come back
         to it.
         """
-        metadata, spec = pod.at("metadata"), pod.at("spec")
         node = _wish(pod)
-        waits = not spec.text("nodeName") and not ended(pod)
-        if not waits or node not in self.nodes or "deletionTimestamp" in metadata:
+        waits = not (pod.node or ended(pod) or pod.terminating)
+        if not waits or node not in self.nodes:
             return ""
         others = [
             other
             for other in self.later.values()
-            if node == (other.at("spec").text("nodeName") or _wish(other))
+            if node == (other.node or _wish(other))
             and not ended(other)
             and key_of(other) != key_of(pod)
         ]
-        leaving = any(
-            "deletionTimestamp" in other.at("metadata")
-            for other in others
-            if other.at("spec").text("nodeName")
-        )
+        leaving = any(other.terminating for other in others if other.node)
         return node if leaving or is_free_for(pod, self._places[node], others) else ""
 
     def freed(self, was: View, now: View) -> bool:
@@ -276,22 +269,17 @@ class Dumps:
         return own or self._classes.get(spec.text("priorityClassName"), (0, ""))[1]
 
 
-def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
-    return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
-
-
-def _taints(objects: Iterable[Raw]) -> set[tuple[str, str, str, tuple[str, str]]]:
+def _taints(dump: Kinds) -> set[tuple[str, str, str, tuple[str, str]]]:
     """Taints by node, key and effect, with value and the moment at which they were put on."""
     return {
         (
-            view.at("metadata").text("name"),
+            node.key[1],
             taint.text("key"),
             taint.text("effect"),
             (taint.text("value"), taint.text("timeAdded")),
         )
-        for view in map(view_of, objects)
-        if view.text("kind") == "Node"
-        for taint in view.at("spec").list("taints")
+        for node in dump.of("Node")
+        for taint in node.at("spec").list("taints")
     }
 
 
@@ -307,36 +295,27 @@ def _wish(pod: View) -> str:
     return pod.at("status").text("nominatedNodeName")
 
 
-def _bound(objects: Iterable[Raw]) -> dict[tuple[str, str], bool]:
+def _bound(dump: Kinds) -> dict[tuple[str, str], bool]:
     """Claims for volumes, and whether they have one."""
-    return {
-        view.key: bool(view.at("spec").text("volumeName"))
-        for view in map(view_of, objects)
-        if view.text("kind") == "PersistentVolumeClaim"
-    }
+    claims = dump.of("PersistentVolumeClaim")
+    return {claim.key: bool(claim.at("spec").text("volumeName")) for claim in claims}
 
 
 def _version(view: View) -> str:
     return view.at("metadata").text("resourceVersion")
 
 
-def _nodes(objects: Iterable[Raw]) -> dict[str, str]:
+def _nodes(dump: Kinds) -> dict[str, str]:
     """Uids of the nodes by name."""
-    return {
-        view.at("metadata").text("name"): view.at("metadata").text("uid")
-        for view in map(view_of, objects)
-        if view.text("kind") == "Node"
-    }
+    return {name: node.uid for name, node in dump.named("Node").items()}
 
 
-def _classes(objects: Iterable[Raw]) -> dict[str, tuple[int, str]]:
+def _classes(dumps: Iterable[Kinds]) -> dict[str, tuple[int, str]]:
     """Priority and policy of each class; the global default under the empty name."""
     found: dict[str, tuple[int, str]] = {}
-    for item in objects:
-        view = view_of(item)
-        if view.text("kind") == "PriorityClass":
-            value = view.integer("value") or 0, view.text("preemptionPolicy")
-            found[view.at("metadata").text("name")] = value
-            if view.flag("globalDefault"):
-                found[""] = value
+    for view in (view for dump in dumps for view in dump.of("PriorityClass")):
+        value = view.integer("value") or 0, view.text("preemptionPolicy")
+        found[view.key[1]] = value
+        if view.flag("globalDefault"):
+            found[""] = value
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kantopt.formats.view import Exact, View
+from kantopt.formats.view import Exact, View, view_of
 
 _LISTS = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
 
@@ -80,7 +80,7 @@ def _least(sizes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _amounts(size: dict[str, Any]) -> dict[str, Exact]:
-    return View({"size": size}, "", (), []).exact_amounts("size")
+    return view_of({"size": size}).exact_amounts("size")
 
 
 def _resized(container: View, requests: dict[str, Any]) -> dict[str, Any]:

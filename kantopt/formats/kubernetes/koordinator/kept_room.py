@@ -23,15 +23,15 @@ def without_kept(objects: Objects, nodes: Iterable[Node], notes: Notes) -> list[
     """
     kept: dict[str, dict[str, int]] = {}
     for view in objects.of("", "Node"):
-        metadata = view.at("metadata")
-        if text := metadata.words("annotations").get(_KEPT, ""):
+        name = view.at("metadata").name()
+        if text := view.annotations.get(_KEPT, ""):
             try:
-                kept[metadata.name()] = _amounts(json_of(text))
+                kept[name] = _amounts(json_of(text))
             except ValueError:
                 text = (
                     "nodes of which Koordinator keeps what nobody can read offer all that they have"
                 )
-                notes.add(text, metadata.name())
+                notes.add(text, name)
     return [_rest(node, kept.get(node.name, {}), notes) for node in nodes]
 
 

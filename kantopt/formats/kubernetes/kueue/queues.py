@@ -88,7 +88,7 @@ class KueueQueues:
         local = objects.by_name(GROUP, "LocalQueue")
         self.local = {key: view.at("spec").text("clusterQueue") for key, view in local.items()}
         self._flavors = Flavors(objects, notes)
-        labels = (view.at("metadata").words("labels") for view in objects.of("", "Node"))
+        labels = (view.labels for view in objects.of("", "Node"))
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
         self._flat = not cohorts

@@ -44,7 +44,7 @@ class StoppedQueues:
             if view.at("spec").text("controllerName") == _MULTIKUEUE
         }
         self._managed = {
-            view.at("metadata").text("uid")
+            view.uid
             for kind in BETWEEN
             for view in objects.of(*kind)
             if view.at("spec").text("managedBy") == _MULTIKUEUE

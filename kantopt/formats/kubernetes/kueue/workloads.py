@@ -61,7 +61,7 @@ class KueueWorkloads:
         if self._by_owner:
             for kind in BETWEEN:
                 for view in objects.of(*kind):
-                    self._above[view.at("metadata").text("uid")] = list(owners_of(view))
+                    self._above[view.uid] = list(owners_of(view))
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that knows its Workload, its part of that, and its LocalQueue.
@@ -123,7 +123,7 @@ class KueueWorkloads:
     def names(self, pod: Pod) -> Iterator[str]:
         """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
         view = self._by_name.get((pod.namespace, pod.kueue_workload))
-        for owner in () if view is None else view.at("metadata").list("ownerReferences"):
+        for owner in () if view is None else view.owners:
             yield f"{pod.namespace}/{owner.text('name')}"
 
     def _by_owners(self, uid: str, seen: set[str]) -> View | None:
@@ -156,7 +156,7 @@ class Slices:
         self.waiting: dict[tuple[str, str], View] = {}
         self.replaced: set[tuple[str, str]] = set()
         for key, view in by_name.items():
-            named = view.at("metadata").words("annotations").get(_REPLACES, "")
+            named = view.annotations.get(_REPLACES, "")
             namespace, _, name = named.rpartition("/")
             old = by_name.get((namespace or key[0], name))
             if old is None or has_finished(view) or has_finished(old):
@@ -192,15 +192,15 @@ def may_run_unseen(workload: View, between: Container[str]) -> bool:
         Uids of those of whom something in the input stands between them and their pods.
     """
     status, ready = workload.at("status"), _has(workload, "PodsReady")
-    owners = workload.at("metadata").list("ownerReferences")
     return bool(ready or status.text("clusterName")) or not all(
-        owner.text("kind") in _OWNS_PODS or owner.text("uid") in between for owner in owners
+        owner.text("kind") in _OWNS_PODS or owner.text("uid") in between
+        for owner in workload.owners
     )
 
 
 def owners_of(view: View) -> Iterator[str]:
     """Yield the uids of all owners of an object."""
-    for owner in view.at("metadata").list("ownerReferences"):
+    for owner in view.owners:
         if owner.text("uid"):
             yield owner.text("uid")
 
@@ -290,7 +290,7 @@ class JobPods:
         It is of a Job that owns its pods itself and has one kind of them. Pods that terminate are
         there: which of them come again, and when, is not known.
         """
-        owners = [*workload.at("metadata").list("ownerReferences")]
+        owners = workload.owners
         elsewhere = workload.at("status").text("clusterName")
         if elsewhere or len(owners) != 1 or owners[0].text("kind") != "Job" or len(given) != 1:
             return 0

@@ -75,8 +75,8 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
     for pod in objects.pods():
         found[pod.key] = {item for item in volumes.of(pod) if item[0] in limited}
         for item in found[pod.key]:
-            users.setdefault(item, Counter())[pod.at("spec").text("nodeName")] += 1
-            if pod.at("spec").text("nodeName") and "deletionTimestamp" not in pod.at("metadata"):
+            users.setdefault(item, Counter())[pod.node] += 1
+            if pod.node and not pod.terminating:
                 held.add(item)
     left: dict[_Volume, set[str]] = {}  # nodes with volumes that no pod uses there
     for node, volume in {*volumes.attached(objects)}:
@@ -232,10 +232,7 @@ def crowded(before: Objects, after: Objects) -> frozenset[tuple[str, str]]:
     volumes = _Drivers(after)
     there = {*volumes.attached(after)} & {*_Drivers(before).attached(before)}
     there |= {
-        (pod.at("spec").text("nodeName"), item)
-        for pod in after.pods()
-        if not ended(pod)
-        for item in volumes.of(pod)
+        (pod.node, item) for pod in after.pods() if not ended(pod) for item in volumes.of(pod)
     }
     held = Counter((driver, node) for node, (driver, _) in there)
     return frozenset(

@@ -32,12 +32,12 @@ class ClaimUsers:
         """Users of each claim by node; without one those that wait."""
         owners: dict[Key, set[str]] = {}
         for pod in objects.pods():
-            if "deletionTimestamp" not in pod.at("metadata"):
-                owner = owner_of(pod.at("metadata"))
+            if not pod.terminating:
+                owner = owner_of(pod)
                 for name in set(claims_used(pod)):
                     key = pod.key[0], name
                     used = self._nodes.setdefault(key, Counter())
-                    used[pod.at("spec").text("nodeName")] += 1
+                    used[pod.node] += 1
                     who = pod.key[1] if owner is None else owner.text("uid")
                     owners.setdefault(key, set()).add(who)
         for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
@@ -64,8 +64,8 @@ class ClaimUsers:
         if set(claim.at("spec").strings("accessModes")) != {"ReadWriteOnce"}:
             return []
         used = Counter(self._nodes.get(claim.key, ()))
-        own = pod.at("spec").text("nodeName")
-        if "deletionTimestamp" not in pod.at("metadata"):
+        own = pod.node
+        if not pod.terminating:
             used[own] -= 1
         nodes = sorted(name for name, users in used.items() if name and users > 0)
         if own and (used[""] > 0 or own in nodes):

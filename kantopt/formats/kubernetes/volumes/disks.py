@@ -55,7 +55,7 @@ class InlineDisks:
 
         Of a disk of a cloud nobody tells the zone: who has it runs on where it is.
         """
-        runs = bool(pod.at("spec").text("nodeName"))
+        runs = bool(pod.node)
         return any(
             disk in self.unread or (runs and disk[0] in _ZONAL) for disk, *_ in disks_of(pod)
         )

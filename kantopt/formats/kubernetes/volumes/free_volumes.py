@@ -220,7 +220,7 @@ class _Shelf:
         self._free: dict[str, list[View]] = {}
         self._meant: dict[Key, list[View]] = {}
         for volume in volumes.values():
-            if "deletionTimestamp" in volume.at("metadata"):
+            if volume.terminating:
                 continue
             if "claimRef" in volume.at("spec"):
                 reference = volume.at("spec", "claimRef")
@@ -275,7 +275,7 @@ def _size(volume: View) -> Exact:
 def _serves(volume: View, claim: WaitingClaim) -> bool:
     """Whether a volume that is meant for nobody has the labels and access modes of a claim."""
     asked = claim.view.at("spec")
-    labels = volume.at("metadata").words("labels")
+    labels = volume.labels
     modes = set(volume.at("spec").strings("accessModes"))
     return modes.issuperset(asked.strings("accessModes")) and selector_matches(
         read_selector(asked.at("selector")), labels
@@ -285,4 +285,4 @@ def _serves(volume: View, claim: WaitingClaim) -> bool:
 def _meant(volume: View, claim: View) -> bool:
     """Whether the claim that a volume is meant for, by its name, is this one and no earlier one."""
     uid = volume.at("spec", "claimRef").text("uid")
-    return uid in ("", claim.at("metadata").text("uid"))
+    return uid in ("", claim.uid)

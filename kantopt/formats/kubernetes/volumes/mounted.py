@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.formats.kubernetes.disruption import controls
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.volumes.claim_users import ClaimUsers
@@ -88,7 +89,7 @@ class Volumes:
                 elif "ephemeral" in volume:
                     name = f"{pod.ref.name}-{volume.text('name')}"
                     claim = self._claim(pod, name)
-                    if not _controlled(claim, pod):
+                    if not controls(pod.ref.uid, claim):
                         lists.append(NOWHERE)
                     lists += self._reach(claim, zones=False)
         except UnexplainedError:
@@ -123,21 +124,15 @@ class Volumes:
 
     def _reach(self, claim: View, *, zones: bool) -> list[Terms]:
         """Lists of terms of which a node must match one each."""
-        metadata, spec = claim.at("metadata"), claim.at("spec")
-        annotations, name = metadata.words("annotations"), spec.text("volumeName")
-        lost = claim.at("status").text("phase") == "Lost"
-        if "deletionTimestamp" in metadata or lost:
+        annotations, name = claim.annotations, claim.at("spec").text("volumeName")
+        if claim.terminating or claim.at("status").text("phase") == "Lost":
             return [NOWHERE]
         if name and _BOUND in annotations:
             return self._of_volume(name, zones=zones)
         chosen = class_of(claim)
         if name and _BOUND not in annotations:
-            text = (
-                f"claims that name a volume and are not bound to it yet ({_BOUND}): no node takes"
-            )
-            self._notes.add(
-                f"{text} their pods", f"{metadata.text('namespace')}/{metadata.text('name')}"
-            )
+            text = f"claims that name a volume and are not bound to it yet ({_BOUND})"
+            self._notes.add(f"{text}: no node takes their pods", "/".join(claim.key))
         if name or not chosen:
             return [NOWHERE]
         found = self._classes.get(chosen)
@@ -157,7 +152,7 @@ class Volumes:
         terms = affinity_of(volume)
         if terms is not None:
             lists.append(terms or NOWHERE)
-        labels = volume.at("metadata").words("labels") if zones else {}
+        labels = volume.labels if zones else {}
         for key in _ZONES:
             values = tuple(labels.get(key, "").split("__"))
             if all(values):  # kube-scheduler ignores a label of which a part is empty
@@ -167,7 +162,7 @@ class Volumes:
     def _provisioned(self, claim: View, name: str, found: View) -> list[Terms]:
         """Nodes where a claim that waits for its first consumer can have a volume."""
         key, provisioner = claim.key, found.text("provisioner")
-        node = claim.at("metadata").words("annotations").get(CHOSEN)
+        node = claim.annotations.get(CHOSEN)
         if provisioner in _STATIC:
             if node or not self._free.suits(key):
                 return [NOWHERE]
@@ -192,12 +187,6 @@ class Volumes:
         if len(lists) > 1:
             raise UnexplainedError
         return [there[0] + lists[0]]
-
-
-def _controlled(claim: View, pod: Pod) -> bool:
-    """Whether a pod is the controller of a claim, not only one of its owners."""
-    owners = claim.at("metadata").list("ownerReferences")
-    return any(owner.text("uid") == pod.ref.uid and owner.flag("controller") for owner in owners)
 
 
 def _allowed(storage_class: View) -> Terms:

@@ -50,7 +50,7 @@ class WaitingClaim:
 
 def class_of(view: View) -> str:
     """Return the name of the storage class of a claim or a volume."""
-    annotations = view.at("metadata").words("annotations")
+    annotations = view.annotations
     return annotations.get(_OLD_CLASS, view.at("spec").text("storageClassName"))
 
 
@@ -77,13 +77,13 @@ def waiting_claims(objects: Objects) -> dict[Key, WaitingClaim]:
     }
     users: dict[Key, Counter[Key]] = {}
     for pod in objects.pods():
-        if not pod.at("spec").text("nodeName"):
+        if not pod.node:
             for name in claims_used(pod):
                 users.setdefault((pod.key[0], name), Counter())[pod.key] += 1
     found = {}
     for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
-        taken = claim.at("spec").text("volumeName") or "deletionTimestamp" in claim.at("metadata")
-        chosen = CHOSEN in claim.at("metadata").words("annotations")
+        taken = claim.at("spec").text("volumeName") or claim.terminating
+        chosen = CHOSEN in claim.annotations
         lost = claim.at("status").text("phase") == "Lost"
         if key in users and class_of(claim) in late and not (taken or chosen or lost):
             found[key] = WaitingClaim(

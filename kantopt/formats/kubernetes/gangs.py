@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kantopt.formats.kubernetes.demands import Wish, read_wish
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.kubernetes.slice_layers import LAYERS, with_layers
 from kantopt.formats.view import json_of
 
 
@@ -100,27 +100,23 @@ _WHOLE = ("Job", "JobSet", "PyTorchJob", "MPIJob", "TFJob", "XGBoostJob", "Paddl
 """Owners whose pods Kueue admits together; those of a Deployment it admits one by one."""
 
 
-def level_wish(pod: Pod) -> dict[str, str | int]:
+def level_wish(pod: Pod) -> Wish:
     """Return the topology that a pod's own annotations ask for (Kueue and KAI).
 
     Keys are those of a topology request; levels are named as in the annotations.
     """
     annotations = pod.annotations
-    wish: dict[str, str | int] = {}
-    for field, names in _WISHES.items():
-        for name in names:
-            if annotations.get(name):
-                wish.setdefault(field, annotations[name])
-    size = annotations.get("kueue.x-k8s.io/podset-slice-size", "")
-    if not size:
-        size = annotations.get("kai.scheduler/segment-size", "")
-    if "pod_set_slice_required_topology" in wish and size.isdecimal() and int(size):
-        wish["pod_set_slice_size"] = int(size)
-    else:
-        wish.pop("pod_set_slice_required_topology", None)
-    return with_layers(wish, json_of(annotations.get(LAYERS, "")))
+    told = {
+        field: next((annotations[name] for name in names if annotations.get(name)), "")
+        for field, names in _WISHES.items()
+    }
+    size = told.pop("pod_set_slice_size")
+    return read_wish(
+        told, int(size) if size.isdecimal() else None, json_of(annotations.get(_LAYERS, ""))
+    )
 
 
+_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 _WISHES = {
     "required": (
         "kueue.x-k8s.io/podset-required-topology",
@@ -134,4 +130,5 @@ _WISHES = {
         "kueue.x-k8s.io/podset-slice-required-topology",
         "kai.scheduler/segment-topology-required-placement",
     ),
+    "pod_set_slice_size": ("kueue.x-k8s.io/podset-slice-size", "kai.scheduler/segment-size"),
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
-from kantopt.formats.kubernetes.nodes import narrowed
+from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED, narrowed
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
@@ -17,8 +17,6 @@ from kantopt.schema.snapshot import Node
 SHARD = "kai.scheduler/node-pool"
 """Label of the nodes, queues and PodGroups of a shard; what has none of it is in the default's."""
 _NODE_GROUP = "volcano.sh/nodegroup-name"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class NodeGroups:
@@ -33,7 +31,7 @@ class NodeGroups:
         for name, view in objects.named(Dialect.VOLCANO, "Queue").items():
             told = view.at("spec", "affinity")
             self._queues[name] = tuple(_wanted(told))
-            if any(_PREFERRED in told.at(key) for key in (_NEAR, _FAR)):
+            if any(PREFERRED in told.at(key) for key in (_NEAR, _FAR)):
                 notes.add("which of their node groups queues prefer is left out", name)
 
     def into(self, pod: Pod, gang: GangRef | None) -> Pod:
@@ -73,8 +71,8 @@ def _wanted(affinity: View) -> Iterator[Expression]:
 
     Groups to be far from count less than those that it would only rather be far from.
     """
-    far, rather_not = (affinity.at(_FAR).strings(kind) for kind in (_REQUIRED, _PREFERRED))
-    near = [name for kind in (_REQUIRED, _PREFERRED) for name in affinity.at(_NEAR).strings(kind)]
+    far, rather_not = (affinity.at(_FAR).strings(kind) for kind in (REQUIRED, PREFERRED))
+    near = [name for kind in (REQUIRED, PREFERRED) for name in affinity.at(_NEAR).strings(kind)]
     names = [name for name in near if name not in far] + [*rather_not]
     if near or rather_not:
         yield Expression(key=_NODE_GROUP, operator="In", values=tuple(dict.fromkeys(names)))

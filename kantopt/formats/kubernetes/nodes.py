@@ -19,7 +19,8 @@ _PART = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _KEY = re.compile(rf"(?:{_PART}(?:\.{_PART})*/)?{_WORD}")
 _VALUE = re.compile(rf"(?:{_WORD})?")
 """What the key of a label may be, and its value."""
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MOST_COUNT = 10_000_000
 
 
@@ -114,20 +115,17 @@ def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:
     One without terms matches no node, unlike none at all.
     """
     affinity = spec.at("affinity", "nodeAffinity")
-    if _REQUIRED not in affinity:
+    if REQUIRED not in affinity:
         return ()
-    terms = affinity.at(_REQUIRED).list("nodeSelectorTerms")
+    terms = affinity.at(REQUIRED).list("nodeSelectorTerms")
     return tuple(map(read_term, terms)) or (NodeSelectorTerm(),)
 
 
 def read_preferred_nodes(spec: View) -> tuple[PreferredNodes, ...]:
     """Read the preferred node affinity of a pod; a term that matches no node is worth nothing."""
-    preferred = spec.at("affinity", "nodeAffinity").list(
-        "preferredDuringSchedulingIgnoredDuringExecution"
-    )
     return tuple(
         PreferredNodes(weight=weight, preference=read_term(item.at("preference")))
-        for item in preferred
+        for item in spec.at("affinity", "nodeAffinity").list(PREFERRED)
         if (weight := item.integer("weight", 1, 100))
     )
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from kantopt.formats.kubernetes.demands import Gang, Wish
+from kantopt.formats.kubernetes.demands import Gang, Wish, read_wish
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
 from kantopt.formats.kubernetes.kueue.workloads import Slices
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
-from kantopt.formats.kubernetes.slice_layers import with_layers
 from kantopt.formats.kubernetes.topology import label_keys
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View, json_of
@@ -215,20 +214,13 @@ def _boosted(workload: View) -> int | None:
 
 def kueue_wish(request: View) -> Wish:
     """Read a topology request of Kueue's."""
-    wish: Wish = {}
-    for name, key in (
-        ("required", "required"),
-        ("preferred", "preferred"),
-        ("pod_set_slice_required_topology", "podSetSliceRequiredTopology"),
-    ):
-        if request.text(key):
-            wish[name] = request.text(key)
-    size = request.integer("podSetSliceSize", 1)
-    if size and "pod_set_slice_required_topology" in wish:
-        wish["pod_set_slice_size"] = size
-    else:
-        wish.pop("pod_set_slice_required_topology", None)
-    return with_layers(wish, request.raw.get("podsetSliceRequiredTopologyConstraints"))
+    levels = {
+        "required": request.text("required"),
+        "preferred": request.text("preferred"),
+        "pod_set_slice_required_topology": request.text("podSetSliceRequiredTopology"),
+    }
+    layers = request.raw.get("podsetSliceRequiredTopologyConstraints")
+    return read_wish(levels, request.integer("podSetSliceSize", 1), layers)
 
 
 def _listed(text: str, key: str = "") -> list[Any]:
@@ -265,7 +257,7 @@ def _kai_wish(constraint: View) -> Wish:
         "required": constraint.text("requiredTopologyLevel"),
         "preferred": constraint.text("preferredTopologyLevel"),
     }
-    return {name: level for name, level in levels.items() if level}
+    return read_wish(levels, None, None)
 
 
 def _kai(spec: View) -> Gang:

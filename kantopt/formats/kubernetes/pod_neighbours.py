@@ -8,9 +8,10 @@ alone: so do we, but of templates, whose pods are not made yet. Those of spread 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kantopt.formats.kubernetes.namespaces import Namespaces
-from kantopt.formats.kubernetes.nodes import bounded, read_selector
+from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED, bounded, read_selector
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
@@ -21,98 +22,80 @@ from kantopt.schema.jobs import (
     TopologySpreadConstraint,
 )
 
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
+class Neighbours:
+    """Reads whom a pod names as those to be near, or away from.
 
-def read_anti_affinity(
-    spec: View, namespace: str, labels: Mapping[str, str], namespaces: Namespaces, notes: Notes
-) -> tuple[PodAntiAffinityTerm, ...]:
-    """Read the required pod anti-affinity; a term that selects nobody is left out.
-
-    ``labels`` are those of a template; of a pod, none.
-
-    Namespaces of which the input does not tell whether they are meant are taken to be.
+    Parameters
+    ----------
+    namespace
+        That of the pod.
+    labels
+        Those of a template; of a pod, none.
+    namespaces
+        What a namespace selector may select.
     """
-    found = []
-    for term in spec.at("affinity", "podAntiAffinity").list(REQUIRED):
-        named, doubtful = _namespaces_of(term, namespace, namespaces)
-        if doubtful:
-            text = (
-                "namespaces are not in the input: anti-affinity takes those it may select for all"
-            )
-            notes.add(text, namespace)
-        if "labelSelector" in term and {*named, *doubtful}:
-            found.append(
-                PodAntiAffinityTerm(
-                    topology_key=term.name("topologyKey") or "?",
-                    label_selector=_with_own(term, labels),
-                    namespaces=_but_own({*named, *doubtful}, namespace),
+
+    def __init__(self, namespace: str, labels: Mapping[str, str], namespaces: Namespaces) -> None:
+        self._namespace = namespace
+        self._labels = labels
+        self._namespaces = namespaces
+
+    def anti_affinity(self, spec: View, notes: Notes) -> tuple[PodAntiAffinityTerm, ...]:
+        """Read the required pod anti-affinity; a term that selects nobody is left out.
+
+        Namespaces of which the input does not tell whether they are meant are taken to be.
+        """
+        found = []
+        for term in spec.at("affinity", "podAntiAffinity").list(REQUIRED):
+            named, doubtful = self._namespaces_of(term)
+            if doubtful:
+                text = "namespaces are not in the input"
+                notes.add(
+                    f"{text}: anti-affinity takes those it may select for all", self._namespace
                 )
-            )
-    return tuple(found)
+            if "labelSelector" in term and named | doubtful:
+                found.append(PodAntiAffinityTerm(**self._fields(term, named | doubtful)))
+        return tuple(found)
 
+    def affinity(self, spec: View) -> tuple[tuple[PodAffinityTerm, ...], bool]:
+        """Read the required pod affinity, and whether the input tells which namespaces it means."""
+        found, told = [], True
+        for term in spec.at("affinity", "podAffinity").list(REQUIRED):
+            named, doubtful = self._namespaces_of(term)
+            told = told and not doubtful
+            found.append(PodAffinityTerm(**self._fields(term, named)))
+        return tuple(found), told
 
-def read_affinity(
-    spec: View, namespace: str, labels: Mapping[str, str], namespaces: Namespaces
-) -> tuple[tuple[PodAffinityTerm, ...], bool]:
-    """Read the required pod affinity, and whether the input tells which namespaces it means.
+    def wishes(self, spec: View, kind: str) -> tuple[PreferredPods, ...]:
+        """Read the preferred affinity or anti-affinity (``kind``); one of nobody is left out.
 
-    ``labels`` are those of a template; of a pod, none.
-    """
-    found, told = [], True
-    for term in spec.at("affinity", "podAffinity").list(REQUIRED):
-        named, doubtful = _namespaces_of(term, namespace, namespaces)
-        told = told and not doubtful
-        nobody = "labelSelector" not in term or not named
-        found.append(
-            PodAffinityTerm(
-                topology_key=term.name("topologyKey") or "?",
-                label_selector=None if nobody else _with_own(term, labels),
-                namespaces=_but_own(set(named), namespace),
-            )
-        )
-    return tuple(found), told
+        Of namespaces it means those that the input tells it means.
+        """
+        found = []
+        for item in spec.at("affinity", kind).list(PREFERRED):
+            term, weight = item.at("podAffinityTerm"), item.integer("weight", 1, 100)
+            named, _ = self._namespaces_of(term)
+            if weight and named and "labelSelector" in term:
+                found.append(PreferredPods(weight=weight, **self._fields(term, named)))
+        return tuple(found)
 
+    def _fields(self, term: View, names: set[str]) -> dict[str, Any]:
+        """Read what all terms have; of one that selects nobody there is no selector."""
+        somebody = "labelSelector" in term and names
+        return {
+            "topology_key": term.name("topologyKey") or "?",
+            "label_selector": _with_own(term, self._labels) if somebody else None,
+            "namespaces": () if names == {self._namespace} else tuple(sorted(names)),
+        }
 
-def read_wishes(
-    spec: View, kind: str, namespace: str, labels: Mapping[str, str], namespaces: Namespaces
-) -> tuple[PreferredPods, ...]:
-    """Read the preferred pod affinity or anti-affinity (``kind``); who selects nobody is left out.
-
-    Of namespaces it means those that the input tells it means. ``labels`` are those of a template;
-    of a pod, none.
-    """
-    found = []
-    for item in spec.at("affinity", kind).list(PREFERRED):
-        term = item.at("podAffinityTerm")
-        named, _ = _namespaces_of(term, namespace, namespaces)
-        weight = item.integer("weight", 1, 100)
-        if weight and named and "labelSelector" in term:
-            found.append(
-                PreferredPods(
-                    weight=weight,
-                    topology_key=term.name("topologyKey") or "?",
-                    label_selector=_with_own(term, labels),
-                    namespaces=_but_own(set(named), namespace),
-                )
-            )
-    return tuple(found)
-
-
-def _namespaces_of(
-    term: View, namespace: str, namespaces: Namespaces
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Namespaces that a term looks at: those it lists and those it selects, else the pod's own."""
-    listed = term.strings("namespaces")
-    if "namespaceSelector" not in term:
-        return listed or (namespace,), ()
-    selected, doubtful = namespaces.select(term.at("namespaceSelector"))
-    return (*listed, *selected), tuple(name for name in doubtful if name not in listed)
-
-
-def _but_own(names: set[str], namespace: str) -> tuple[str, ...]:
-    return () if names == {namespace} else tuple(sorted(names))
+    def _namespaces_of(self, term: View) -> tuple[set[str], set[str]]:
+        """Return namespaces that a term lists or selects, else the pod's own, and doubtful ones."""
+        listed = {*term.strings("namespaces")}
+        if "namespaceSelector" not in term:
+            return listed or {self._namespace}, set()
+        selected, doubtful = self._namespaces.select(term.at("namespaceSelector"))
+        return listed.union(selected), set(doubtful) - listed
 
 
 def read_spreads(

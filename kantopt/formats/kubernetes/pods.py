@@ -15,12 +15,7 @@ from kantopt.formats.kubernetes.nodes import (
     read_tolerations,
     selector_keys,
 )
-from kantopt.formats.kubernetes.pod_neighbours import (
-    read_affinity,
-    read_anti_affinity,
-    read_spreads,
-    read_wishes,
-)
+from kantopt.formats.kubernetes.pod_neighbours import Neighbours, read_spreads
 from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
@@ -162,12 +157,12 @@ def read_pod(
         # Its controller ties each pod to its node; a pinned pod needs no second tie, which would
         # make every pod of the set unlike the others.
         affinity = ()
-    own = labels if template else {}
-    anti = read_anti_affinity(spec, namespace, own, namespaces, notes)
-    near, told = read_affinity(spec, namespace, own, namespaces)
+    neighbours = Neighbours(namespace, labels if template else {}, namespaces)
+    anti = neighbours.anti_affinity(spec, notes)
+    near, told = neighbours.affinity(spec)
     spreads = tuple(read_spreads(spec, labels))
     wishes = {
-        field: read_wishes(spec, kind, namespace, own, namespaces)
+        field: neighbours.wishes(spec, kind)
         for field, kind in (
             ("preferred_pod_affinity", "podAffinity"),
             ("preferred_pod_anti_affinity", "podAntiAffinity"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 
-from kantopt.formats.kubernetes.pod_neighbours import PREFERRED, REQUIRED
+from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.schema.base import Expression, Part
 from kantopt.schema.duration import duration_seconds

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kantopt.errors import Problem
-from kantopt.formats.kubernetes.nodes import read_selector, read_term
+from kantopt.formats.kubernetes.nodes import REQUIRED, read_selector, read_term
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.view import View, json_of
 from kantopt.schema.dump import dump_data
@@ -18,7 +18,6 @@ from kantopt.schema.snapshot import Node
 OURS = "kantopt/reservation"
 """Label of reservations that a plan makes (``render/koordinator.py``); the next makes others."""
 _AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
-_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def read_owners(reservation: View) -> tuple[ReservedFor, ...]:
@@ -117,12 +116,12 @@ def admits(pod: Pod, reservation: View) -> bool:
     """
     wish = _wish(pod)
     name, selector = wish.get("name"), wish.get("reservationSelector") or {}
-    if not {*wish} <= {"name", "reservationSelector", "tolerations", _TERMS}:
+    if not {*wish} <= {"name", "reservationSelector", "tolerations", REQUIRED}:
         return False
     problems: list[Problem] = []
-    required = View(wish, "", (), problems).at(_TERMS)
+    required = View(wish, "", (), problems).at(REQUIRED)
     terms = [read_term(term) for term in required.list("reservationSelectorTerms")]
-    if problems or (_TERMS in wish and not terms):
+    if problems or (REQUIRED in wish and not terms):
         return False
     own = reservation.at("metadata")
     place = Node.model_construct(name=own.text("name"), labels=own.words("labels"))

@@ -8,8 +8,9 @@ that, and the scheduler counts it as a resource of nodes like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from kantopt.formats.kubernetes.nodes import narrowed
 from kantopt.formats.kubernetes.nominated import Amounts
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.notes import Notes
@@ -22,7 +23,6 @@ from kantopt.schema.hundredths import (
     touched_gpus,
     whole_gpus,
 )
-from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
 
@@ -81,9 +81,7 @@ class WholeGpus:
             return pod.shaped(requests=dict(sorted(requests.items())))
         if not (self._apart and asks.get(self._name)) or any(map(asks.get, HUNDREDTHS)):
             return pod
-        terms: Sequence[NodeSelectorTerm] = pod.shape["node_affinity"]
-        kept = tuple(map(_elsewhere, terms)) or (NodeSelectorTerm(match_expressions=(_ELSEWHERE,)),)
-        return pod.shaped(node_affinity=kept)
+        return pod.shaped(node_affinity=narrowed(pod.shape["node_affinity"], (_ELSEWHERE,)))
 
     def beside(self, amounts: Amounts) -> Amounts:
         """Return what a reservation holds, or has given, with its GPUs by the maker's name."""
@@ -96,11 +94,3 @@ class WholeGpus:
 def _hundredths(node: Node) -> Amounts:
     offered = node.allocatable
     return {name: to_base(name, offered[name]) for name in HUNDREDTHS if name in offered}
-
-
-def _elsewhere(term: NodeSelectorTerm) -> NodeSelectorTerm:
-    """Narrow a term to nodes that offer the maker's name; one that matches no node stays so."""
-    empty = not (term.match_expressions or term.match_fields)
-    if empty or _ELSEWHERE in term.match_expressions:
-        return term
-    return term.model_copy(update={"match_expressions": (*term.match_expressions, _ELSEWHERE)})

@@ -6,11 +6,9 @@ from collections import Counter
 
 from kantopt.formats.kubernetes.disruption import owner_of
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.volumes.waiting_claims import Terms, claims_used
+from kantopt.formats.kubernetes.volumes.waiting_claims import Terms, claims_used, only
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
-from kantopt.schema.base import Expression
-from kantopt.schema.jobs import NodeSelectorTerm
 
 
 class ClaimUsers:
@@ -70,7 +68,4 @@ class ClaimUsers:
         nodes = sorted(name for name, users in used.items() if name and users > 0)
         if own and (used[""] > 0 or own in nodes):
             nodes = [own]
-        if not nodes:
-            return []
-        field = Expression(key="metadata.name", operator="In", values=tuple(nodes))
-        return [(NodeSelectorTerm(match_fields=(field,)),)]
+        return [only(*nodes)] if nodes else []

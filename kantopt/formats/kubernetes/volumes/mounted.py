@@ -20,6 +20,7 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     Terms,
     UnexplainedError,
     class_of,
+    only,
     size_of,
     waiting_claims,
 )
@@ -172,8 +173,7 @@ class Volumes:
         if terms := _allowed(found):
             lists.append(terms)
         if node:
-            field = Expression(key="metadata.name", operator="In", values=(node,))
-            return [(NodeSelectorTerm(match_fields=(field,)),), *lists]
+            return [only(node), *lists]
         waiting = self._waiting.get(key)
         shared = waiting is not None and len(waiting.users) > 1
         if shared and not self._topology.everywhere(provisioner, lists):

@@ -8,12 +8,21 @@ from dataclasses import dataclass
 
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.view import Exact, Key, View
+from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm
 
 Terms = tuple[NodeSelectorTerm, ...]
 """Of a list of terms a node must match one."""
 NOWHERE: Terms = (NodeSelectorTerm(),)
 """A term without requirements matches no node."""
+
+
+def only(*names: str) -> Terms:
+    """Return terms that nodes of some names match."""
+    field = Expression(key="metadata.name", operator="In", values=names)
+    return (NodeSelectorTerm(match_fields=(field,)),)
+
+
 CHOSEN = "volume.kubernetes.io/selected-node"
 """Annotation with the node for which a volume is being made."""
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -10,7 +10,6 @@ import pytest
 from kantopt.errors import UsageError
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.topology import find_levels
-from kantopt.formats.notes import Notes
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing
 
 BLOCK, RACK = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"
@@ -234,11 +233,11 @@ def test_nodes_without_the_label_of_a_level_are_counted() -> None:
 
 def test_a_guessed_level_never_takes_nodes_out_of_finer_ones() -> None:
     nodes = [node("a", {BLOCK: "b1", RACK: "r1"}), node("b", {RACK: "r2"})]
-    notes = Notes()
+    objects = Objects([], "x")
     views = read(*nodes).snapshot.nodes
-    found = find_levels(Objects([], "x"), views, (), notes)
+    found = find_levels(objects, views, ())
     assert [level.name for level in found.topology.levels] == ["rack"]
-    assert any(BLOCK in line for line in notes.lines())
+    assert any(BLOCK in line for line in objects.notes.lines())
 
 
 def test_each_pattern_matches_something_that_is_pending() -> None:

@@ -27,7 +27,7 @@ from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.kueue.workloads import KueueWorkloads
 from kantopt.formats.kubernetes.moment import newest_moment
-from kantopt.formats.kubernetes.namespaces import Namespaces, cluster_uid
+from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.node_groups import NodeGroups
 from kantopt.formats.kubernetes.nodes import read_node, selector_keys
 from kantopt.formats.kubernetes.nominated import BindRequests, with_rooms
@@ -123,10 +123,10 @@ class _Import:
         self._disturb = disturb
         self._gated = gated
         self._known_as: dict[str, set[str]] = {}
-        self._notes = Notes()
-        self._attachments = attachable(objects, self._notes)
-        self._devices = ClaimedDevices(objects, self._notes)
-        self._workloads = KueueWorkloads(objects, self._notes)
+        self._notes = objects.notes
+        self._attachments = attachable(objects)
+        self._devices = ClaimedDevices(objects)
+        self._workloads = KueueWorkloads(objects)
         self.asked = Asked(pending, self._names, self._notes)
         self._ended: Counter[GangRef] = Counter()
         self._systems: dict[str, Dialect] = {}
@@ -134,15 +134,15 @@ class _Import:
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
         objects, notes = self._objects, self._notes
         nodes = [read_node(view, notes) for view in objects.of("", "Node")]
-        nodes = without_kept(objects, nodes, notes)
-        found = find_levels(objects, nodes, chosen, notes)
+        nodes = without_kept(objects, nodes)
+        found = find_levels(objects, nodes, chosen)
         nodes = [
             node.model_copy(update={"labels": {**node.labels, **found.labels[node.name]}})
             if found.labels.get(node.name)
             else node
             for node in nodes
         ]
-        volumes = Volumes(objects, nodes, notes)
+        volumes = Volumes(objects, nodes)
         nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
         gpus = WholeGpus(nodes, notes)
@@ -151,10 +151,10 @@ class _Import:
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
-        kueue = KueueQueues(objects, [member.pod for member in members], priorities, notes)
+        kueue = KueueQueues(objects, [member.pod for member in members], priorities)
         members = self._within_flavors(members, kueue)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
-        groups = NodeGroups(objects, nodes, notes)
+        groups = NodeGroups(objects, nodes)
         members = [replace(m, pod=groups.into(m.pod, m.gang)) for m in members]
         shares = CardShares(nodes)
         members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
@@ -162,19 +162,19 @@ class _Import:
         sharing = with_shared_gpus([member.pod for member in members], nodes, notes)
         pods = with_rooms(sharing, nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
-        members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
+        members = with_reservations(members, objects, nodes, gpus, priorities, captured_at)
         sets = StatefulSets(objects)
         stays = Stays(kept, priorities, sets, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
         members = with_unit_priorities(with_unit_gangs(members), priorities, notes)
-        note_ending_owners(objects, [member.pod for member in members], notes)
+        note_ending_owners(objects, [member.pod for member in members])
         restarts = Restarts(objects, sets, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),
             restarts,
             stays,
             priorities,
-            queues := Queues(objects, kueue, notes),
+            queues := Queues(objects, kueue),
             found,
             _selected(kept, members) | self._labels,
             notes,
@@ -194,7 +194,7 @@ class _Import:
         snapshot = ClusterSnapshot(
             api_version=API_VERSION,
             kind="ClusterSnapshot",
-            metadata=SnapshotMetadata(captured_at=captured_at, cluster_uid=cluster_uid(objects)),
+            metadata=SnapshotMetadata(captured_at=captured_at, cluster_uid=objects.cluster_uid()),
             topology=reader.levels.topology,
             priority_classes=priorities.classes,
             nodes=tuple(nodes),
@@ -226,11 +226,11 @@ class _Import:
     def _members(self, nodes: set[str], volumes: Volumes) -> list[Member]:
         """Pods that hold a place or wait for one."""
         views = self._objects.of("", "Pod")
-        namespaces = Namespaces.of(self._objects)
+        namespaces = self._objects.namespaces
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         claims = ResourceClaims(self._objects, self._devices)
-        units = Units(self._objects, self._notes, self._disturb)
+        units = Units(self._objects, self._disturb)
         binding = BindRequests(self._objects)
         for view in views:
             if ended(view):
@@ -263,11 +263,11 @@ class _Import:
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
         members += (Member(pod, None) for pod in self._devices.otherwise())
         members = with_placeholders(members, self._notes)
-        for member in followers(self._objects, members, namespaces, self._notes):
+        for member in followers(self._objects, members):
             members.append(replace(member, pod=claims.extended(member.pod)))
         found = [member.pod for member in members]
         held: set[tuple[str, str]] = set()
-        for made in unstarted(self._objects, found, namespaces, self._notes):
+        for made in unstarted(self._objects, found):
             member = replace(made, pod=claims.extended(made.pod))
             if member.held_back and not self._gated:
                 self._hold_back(member, member.held_back)
@@ -302,7 +302,7 @@ class _Import:
         return kept
 
     def _count_ended(self, view: View, phase: str) -> None:
-        pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))
+        pod = self._workloads.into(read_pod(view, NO_NAMESPACES, Notes()))
         for name in (pod.full_name, *self._names(pod)):
             self.asked.left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
         ref = gang_of(pod)

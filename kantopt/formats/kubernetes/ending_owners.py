@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 _KINDS = (("batch", "Job"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"))
@@ -15,7 +14,7 @@ _DONE = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
 """Conditions of a Job that makes no more pods."""
 
 
-def note_ending_owners(objects: Objects, pods: Iterable[Pod], notes: Notes) -> None:
+def note_ending_owners(objects: Objects, pods: Iterable[Pod]) -> None:
     """Name the owners of running pods that would not replace one that is moved.
 
     They are moved all the same, since an owner at work is often another one soon after the dump.
@@ -26,8 +25,6 @@ def note_ending_owners(objects: Objects, pods: Iterable[Pod], notes: Notes) -> N
         Those of the input.
     pods
         All pods that hold a place or wait for one.
-    notes
-        Takes the owners, with the reason.
     """
     there, movable = Counter[str](), set[str]()
     for pod in pods:
@@ -38,7 +35,7 @@ def note_ending_owners(objects: Objects, pods: Iterable[Pod], notes: Notes) -> N
     for owner, why in _ending(objects, there, movable):
         namespace, name = owner.key
         text = "owners that make none of their pods anew as they stand: one that is moved is gone"
-        notes.add(text, f"{owner.text('kind')} {namespace}/{name} {why}")
+        objects.notes.add(text, f"{owner.text('kind')} {namespace}/{name} {why}")
 
 
 def _ending(

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.jobs import Member
-from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pods import Pod, read_pod
-from kantopt.formats.notes import Notes
+from kantopt.formats.kubernetes.pods import Pod, read_template
 from kantopt.formats.view import View
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -19,9 +17,7 @@ _JOB_SET = "alpha.jobset.sigs.k8s.io"
 _LWS = "leaderworkerset.sigs.k8s.io"
 
 
-def followers(
-    objects: Objects, members: Sequence[Member], namespaces: Namespaces, notes: Notes
-) -> Iterator[Member]:
+def followers(objects: Objects, members: Sequence[Member]) -> Iterator[Member]:
     """Yield the pods that are made once leaders that wait have their nodes.
 
     With exclusive placement a JobSet makes the others of a Job where its first pod runs, and
@@ -30,15 +26,11 @@ def followers(
     Parameters
     ----------
     objects
-        Those of the input.
+        Those of the input; leaders of whose followers nothing is known are noted.
     members
         All pods that hold a place or wait for one. Gangs know their number themselves.
-    namespaces
-        What a namespace selector may select.
-    notes
-        Takes who is planned for, and leaders of whose followers nothing is known.
     """
-    found = _Followers(objects, members, namespaces, notes)
+    found = _Followers(objects, members)
     for member in members:
         pod = member.pod
         if not pod.node and member.exists and member.gang is None:
@@ -46,16 +38,13 @@ def followers(
 
 
 class _Followers:
-    def __init__(
-        self, objects: Objects, members: Sequence[Member], namespaces: Namespaces, notes: Notes
-    ) -> None:
+    def __init__(self, objects: Objects, members: Sequence[Member]) -> None:
+        self._objects, self._notes = objects, objects.notes
         self._jobs = {view.uid: view for view in objects.of("batch", "Job")}
         self._sets = objects.by_name("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
         there = [member.pod for member in members if not member.pod.terminating]
         self._of_owner = Counter(pod.owner_uid for pod in there)
         self._of_group_there = Counter(map(_group, there))
-        self._namespaces = namespaces
-        self._notes = notes
 
     def of(self, pod: Pod) -> Iterator[Member]:
         if pod.labels.get(f"{_LWS}/worker-index") == "0":
@@ -90,17 +79,14 @@ class _Followers:
         """Read a worker; ``None`` if the input does not tell what it needs."""
         if "spec" not in template:
             return None
-        inner = template.at("metadata")
-        own = {key: value for key, value in leader.labels.items() if key.startswith(f"{_LWS}/")}
-        metadata = {
-            "name": leader.ref.name,
-            "namespace": leader.namespace,
-            "labels": {**inner.words("labels"), **own},
-            "annotations": inner.words("annotations"),
-            "creationTimestamp": leader.created,
-        }
-        read = template.replaced(metadata=metadata)
-        made = read_pod(read, self._namespaces, self._notes, template=True)
+        made = read_template(
+            template,
+            self._objects,
+            name=leader.ref.name,
+            namespace=leader.namespace,
+            created=leader.created,
+            labels={k: v for k, v in leader.labels.items() if k.startswith(f"{_LWS}/")},
+        )
         if f"{_LWS}/exclusive-topology" not in leader.annotations:
             return made
         # They are made for the leader's domain, which its own terms keep others out of.

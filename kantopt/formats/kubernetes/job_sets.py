@@ -10,7 +10,6 @@ from kantopt.formats.kubernetes.ending_owners import job_ends
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.restarts import action_on_disruption, failures_left
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 
 _PREFIX = "jobset.sigs.k8s.io"
@@ -48,14 +47,12 @@ class JobSets:
     Parameters
     ----------
     objects
-        Those of the input.
-    notes
-        Takes the JobSets that are not there.
+        Those of the input; JobSets that are not among them are noted.
     by_ones
         Whether pods go one by one whose Jobs bear that, though all of their run starts again.
     """
 
-    def __init__(self, objects: Objects, notes: Notes, *, by_ones: bool = False) -> None:
+    def __init__(self, objects: Objects, *, by_ones: bool = False) -> None:
         self._by_ones = by_ones
         self._sets = objects.by_name("jobset.x-k8s.io", "JobSet")
         self._of: dict[str, str] = {}
@@ -76,7 +73,7 @@ class JobSets:
             job_set = self._sets.get(key)
             if job_set is None:
                 text = "JobSets that are not in the input end as a whole where a Job of them fails"
-                notes.add(f"{text}: add jobsets to kubectl get", "/".join(key))
+                objects.notes.add(f"{text}: add jobsets to kubectl get", "/".join(key))
             self._fates[key] = _Fate(restarts=0) if job_set is None else _fate(job_set, jobs)
 
     def into(self, pod: Pod) -> Pod | None:

@@ -9,7 +9,6 @@ from fractions import Fraction
 from kantopt.formats.kubernetes.gangs import Dialect
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pod_requests import pod_requests
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.quantity import whole_number
 
@@ -18,7 +17,7 @@ _SHARE = re.compile(r"\d{1,4}(?:\.\d{1,6})?")
 _DEVICES = "gpu-fraction-num-devices"
 
 
-def gpus_held(objects: Objects, notes: Notes) -> Mapping[str, Fraction]:
+def gpus_held(objects: Objects) -> Mapping[str, Fraction]:
     """Return what pods that run hold so of each queue, in whole GPUs.
 
     A MIG device counts as its compute slices. What waits is held against no limit: a quota knows
@@ -26,7 +25,7 @@ def gpus_held(objects: Objects, notes: Notes) -> Mapping[str, Fraction]:
     """
     groups = objects.by_name(Dialect.KAI, "PodGroup")
     queues = objects.named(Dialect.KAI, "Queue")
-    held: dict[str, Fraction] = {}
+    held, notes = dict[str, Fraction](), objects.notes
     for pod in objects.pods() if queues else ():
         annotations, name = pod.annotations, "/".join(pod.key)
         group = groups.get((pod.key[0], annotations.get("pod-group-name", "")))

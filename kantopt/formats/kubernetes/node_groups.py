@@ -9,7 +9,6 @@ from kantopt.formats.kubernetes.gangs import Dialect, GangRef
 from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED, narrowed
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
 from kantopt.schema.snapshot import Node
@@ -22,7 +21,7 @@ _NODE_GROUP = "volcano.sh/nodegroup-name"
 class NodeGroups:
     """Keeps pods to the nodes of their shard, or of the groups that their queue asks for."""
 
-    def __init__(self, objects: Objects, nodes: Iterable[Node], notes: Notes) -> None:
+    def __init__(self, objects: Objects, nodes: Iterable[Node]) -> None:
         self._sharded = any(SHARD in node.labels for node in nodes)
         self._kai = objects.by_name(Dialect.KAI, "PodGroup")
         self._volcano = objects.by_name(Dialect.VOLCANO, "PodGroup")
@@ -32,7 +31,7 @@ class NodeGroups:
             told = view.at("spec", "affinity")
             self._queues[name] = tuple(_wanted(told))
             if any(PREFERRED in told.at(key) for key in (_NEAR, _FAR)):
-                notes.add("which of their node groups queues prefer is left out", name)
+                objects.notes.add("which of their node groups queues prefer is left out", name)
 
     def into(self, pod: Pod, gang: GangRef | None) -> Pod:
         """Return a pod with what keeps it to its nodes."""

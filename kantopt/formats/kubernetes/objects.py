@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from kantopt.errors import Problem
+from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.hints import shown
 
@@ -143,6 +146,8 @@ class Objects:
     def __init__(self, objects: Sequence[dict[str, Any]], file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
+        self.notes = Notes()
+        """What reading them leaves out or takes for granted."""
         self.ignored: list[tuple[str, str]] = []
         """Group and kind of what is not read."""
         self.strange: list[tuple[str, str]] = []
@@ -183,6 +188,17 @@ class Objects:
     def pods(self) -> list[View]:
         """Pods that hold room or wait for some."""
         return [pod for pod in self.of("", "Pod") if not ended(pod)]
+
+    @cached_property
+    def namespaces(self) -> Namespaces:
+        """Namespaces of which there is an object, or that a pod is in."""
+        labels = {view.at("metadata").name(): view.labels for view in self.of("", "Namespace")}
+        return Namespaces((pod.key[0] for pod in self.of("", "Pod")), labels)
+
+    def cluster_uid(self) -> str:
+        """Return what tells a cluster from others: kube-system lives as long; empty: not known."""
+        system = self.named("", "Namespace").get("kube-system")
+        return "" if system is None else system.uid
 
     def named(self, group: str, kind: str) -> dict[str, View]:
         """Objects of one kind by name, where they are in no namespace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from kantopt.formats.kubernetes.nodes import (
     read_tolerations,
     selector_keys,
 )
+from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pod_neighbours import Neighbours, read_spreads
 from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
 from kantopt.formats.notes import Notes
@@ -233,6 +235,37 @@ def read_pod(
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
     )
+
+
+def read_template(
+    template: View,
+    objects: Objects,
+    *,
+    name: str,
+    namespace: str,
+    created: str | None,
+    labels: Mapping[str, str],
+) -> Pod:
+    """Read what pods are made from that do not exist yet.
+
+    Parameters
+    ----------
+    template
+        It has no name of its own; its place in the file stays that of it.
+    objects
+        Those of the input.
+    name, namespace, created, labels
+        What its pods have beside what it says.
+    """
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "labels": {**template.labels, **labels},
+        "annotations": template.annotations,
+        "creationTimestamp": created,
+    }
+    made = template.replaced(metadata=metadata)
+    return read_pod(made, objects.namespaces, objects.notes, template=True)
 
 
 def _maker(owner: View | None) -> dict[str, str]:

@@ -30,8 +30,8 @@ _MOST_WEIGHT = 10**6
 class Queues:
     """Queues of the cluster and the way to them from what pods name."""
 
-    def __init__(self, objects: Objects, kueue: KueueQueues, notes: Notes) -> None:
-        self._notes = notes
+    def __init__(self, objects: Objects, kueue: KueueQueues) -> None:
+        self._notes = notes = objects.notes
         self._local = kueue.local
         found: dict[str, Queue] = {}
         others = (
@@ -41,7 +41,7 @@ class Queues:
                 [read(view, notes) for view in objects.of(group, "Queue")], notes
             )
         )
-        self.held = gpus_held(objects, notes)
+        self.held = gpus_held(objects)
         """Whole GPUs that pods of KAI's queues hold by other names."""
         for queue in (*kueue.queues, *(_held(queue, self.held) for queue in others)):
             if found.setdefault(queue.name, queue) is not queue:

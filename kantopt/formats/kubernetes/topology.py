@@ -72,9 +72,7 @@ class Levels:
         return None
 
 
-def find_levels(
-    objects: Objects, nodes: Sequence[Node], chosen: Sequence[str], notes: Notes
-) -> Levels:
+def find_levels(objects: Objects, nodes: Sequence[Node], chosen: Sequence[str]) -> Levels:
     """Find the topology: the labels chosen, else Topology objects, HyperNodes, known labels.
 
     A ClusterNetworkTopology of Koordinator's counts as a Topology. Labels that native PodGroups
@@ -88,27 +86,22 @@ def find_levels(
         The nodes, whose labels decide between several topologies.
     chosen
         Node labels from coarse to fine that the user names instead.
-    notes
-        Takes what is left out.
     """
     asked = {
         key: None
         for view in objects.of("scheduling.k8s.io", "PodGroup")
         for key in label_keys(view.at("spec"))
     }
-    levels = _described(objects, nodes, chosen, asked, notes)
+    levels = _described(objects, nodes, chosen, asked)
     for label in asked:
         levels = _with_label(levels, label, nodes)
     return levels
 
 
 def _described(
-    objects: Objects,
-    nodes: Sequence[Node],
-    chosen: Sequence[str],
-    asked: Collection[str],
-    notes: Notes,
+    objects: Objects, nodes: Sequence[Node], chosen: Sequence[str], asked: Collection[str]
 ) -> Levels:
+    notes = objects.notes
     if chosen:
         return _levels([(label, "") for label in chosen])
     offers = [

@@ -31,7 +31,7 @@ class Units:
     ``group`` lifted pods go one by one whose owners make them anew so, whatever becomes of the run.
     """
 
-    def __init__(self, objects: Objects, notes: Notes, lifted: Collection[str] = ()) -> None:
+    def __init__(self, objects: Objects, lifted: Collection[str] = ()) -> None:
         self._apart = {
             name
             for name, view in objects.by_name(_LEADERS, "LeaderWorkerSet").items()
@@ -39,9 +39,9 @@ class Units:
         }
         self._volcano = objects.by_name("batch.volcano.sh", "Job")
         self._by_ones = "group" in lifted
-        self._job_sets = JobSets(objects, notes, by_ones=self._by_ones)
+        self._job_sets = JobSets(objects, by_ones=self._by_ones)
         self._ray = RayClusters(objects)
-        self._notes = notes
+        self._notes = objects.notes
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that knows its unit."""

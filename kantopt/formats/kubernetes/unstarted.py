@@ -19,11 +19,9 @@ from kantopt.formats.kubernetes.kueue.workloads import (
     may_run_unseen,
     owners_of,
 )
-from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod, read_pod
-from kantopt.formats.notes import Notes
+from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod, read_template
 from kantopt.formats.view import View
 
 VOLCANO_JOBS = "batch.volcano.sh"
@@ -31,9 +29,7 @@ VOLCANO_JOBS = "batch.volcano.sh"
 _GROWTH = "until Kueue lets a job grow (workload slices)"
 
 
-def unstarted(
-    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
-) -> Iterator[Member]:
+def unstarted(objects: Objects, pods: Sequence[Pod]) -> Iterator[Member]:
     """Yield what jobs without pods ask for, by their templates.
 
     Parameters
@@ -42,18 +38,12 @@ def unstarted(
         All objects of the input.
     pods
         The pods that exist; whose job has any waits by them.
-    namespaces
-        What a namespace selector may select.
-    notes
-        Takes what is left out.
     """
-    yield from _workloads(objects, pods, namespaces, notes)
-    yield from _volcano(objects, pods, namespaces, notes)
+    yield from _workloads(objects, pods)
+    yield from _volcano(objects, pods)
 
 
-def _workloads(
-    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
-) -> Iterator[Member]:
+def _workloads(objects: Objects, pods: Sequence[Pod]) -> Iterator[Member]:
     """Kueue's Workloads that wait for admission, suspended jobs, or have none of their pods yet."""
     workloads = [*objects.of(Dialect.KUEUE, "Workload")]
     if not workloads:
@@ -66,7 +56,7 @@ def _workloads(
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
     slices, job_pods = Slices(objects), JobPods(objects)
-    stopped = StoppedQueues(objects, namespaces, notes)
+    stopped = StoppedQueues(objects)
     for view in workloads:
         spec, status = view.at("spec"), view.at("status")
         namespace, name = view.key
@@ -82,7 +72,7 @@ def _workloads(
             continue
         if given and not has_pods and may_run_unseen(view, between):
             text = "Workloads that hold quota and whose pods are not found here: it counts as free"
-            notes.add(text, f"{namespace}/{name}")
+            objects.notes.add(text, f"{namespace}/{name}")
             continue
         held_back = "" if has_pods else stopped.hold_back(view, admitted=bool(given))
         held_back = held_back or (_GROWTH if grows else "")
@@ -93,7 +83,7 @@ def _workloads(
             text = "Workloads that hold their quota and have none of their pods yet"
             if has_pods:
                 text = "Workloads that hold the quota of pods that are not there, or not again yet"
-            notes.add(f"{text}: these are planned for", f"{namespace}/{name}")
+            objects.notes.add(f"{text}: these are planned for", f"{namespace}/{name}")
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
             if has_pods:  # those that are there bear it, and what not all do is left out
@@ -101,7 +91,7 @@ def _workloads(
             own = given.get(ref.role)
             count = item.integer("count", 0) if own is None else lacking or own.count
             count = slices.more(view)[ref.role] if grows else count
-            for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
+            for made in _member(objects, view, item, ref, count, labels, owner):
                 flavors = () if own is None else own.flavors
                 pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
                 pod = replace(pod, kueue_workload=name) if has_pods else pod
@@ -112,9 +102,7 @@ def _workloads(
                 yield replace(made, pod=pod, held_back=held_back)
 
 
-def _volcano(
-    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
-) -> Iterator[Member]:
+def _volcano(objects: Objects, pods: Sequence[Pod]) -> Iterator[Member]:
     """Volcano's Jobs whose PodGroup is not let into its queue yet."""
     started = {
         (pod.namespace, pod.labels.get("volcano.sh/job-name", ""))
@@ -132,34 +120,27 @@ def _volcano(
         for task in view.at("spec").list("tasks"):
             ref = GangRef(Dialect.VOLCANO, namespace, group, task.text("name", "default"))
             count = task.integer("replicas", 0)
-            yield from _member(
-                view, task, ref, name, count, {}, (view.uid, name), namespaces, notes
-            )
+            yield from _member(objects, view, task, ref, count, {}, (view.uid, name))
 
 
 def _member(
+    objects: Objects,
     job: View,
     role: View,
     ref: GangRef,
-    name: str,
     count: int | None,
     labels: dict[str, str],
     owner: tuple[str, str],
-    namespaces: Namespaces,
-    notes: Notes,
 ) -> Iterator[Member]:
     """Yield the pods of one role, if there are any and they are bound to no node by name."""
-    template = role.at("template")
-    inner = template.at("metadata")
-    # The template has no name of its own; its place in the file stays that of it.
-    metadata = {
-        "name": f"{name}-{ref.role}"[:253],
-        "namespace": ref.namespace,
-        "labels": {**inner.words("labels"), **labels},
-        "annotations": inner.words("annotations"),
-        "creationTimestamp": job.at("metadata").time("creationTimestamp"),
-    }
-    pod = read_pod(template.replaced(metadata=metadata), namespaces, notes, template=True)
+    pod = read_template(
+        role.at("template"),
+        objects,
+        name=f"{job.key[1]}-{ref.role}"[:253],
+        namespace=ref.namespace,
+        created=job.at("metadata").time("creationTimestamp"),
+        labels=labels,
+    )
     number = bounded(count or 0)
     if number and not pod.node:
         uid, called = owner

@@ -16,10 +16,9 @@ from kantopt.formats.kubernetes.devices.requests import (
 )
 from kantopt.formats.kubernetes.devices.resources import DeviceResources, accepted, amounts, counted
 from kantopt.formats.kubernetes.devices.slices import Device, DeviceId, read_devices
-from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod, read_pod
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.snapshot import Node
 
@@ -40,14 +39,14 @@ class ClaimedDevices:
     their own claims hold; for those of any other claim a pod stands that stays.
     """
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._asks: dict[Key, Counter[str]] = {}
         self._offers: dict[str, Counter[str]] = {}
         self._otherwise: dict[tuple[Key, str], Counter[str]] = {}
         """What claims that are not those of one pod of the node hold there."""
         self._nowhere: set[Key] = set()
         """Pods that wait with a claim for a class that is not there."""
-        self._notes = notes
+        self._notes = notes = objects.notes
         self._claims = objects.by_name(_GROUP, "ResourceClaim")
         classes = objects.by_name(_GROUP, "DeviceClass")
         slices = objects.of(_GROUP, "ResourceSlice")
@@ -142,7 +141,7 @@ class ClaimedDevices:
             self._notes.add(text, f"{namespace}/{name} on {node}")
             metadata = {"namespace": namespace, "name": name}
             bare = self._claims[namespace, name].replaced(metadata=metadata, spec={}, status={})
-            pod = read_pod(bare, Namespaces((), {}), self._notes)
+            pod = read_pod(bare, NO_NAMESPACES, self._notes)
             requests = {**amounts(names), "pods": 0}  # its node has none for it
             yield replace(pod.shaped(requests=requests), node=node, stays=("reserved",))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.nodes import read_node
 from kantopt.formats.kubernetes.nominated import may_enter, requests_of, take
 from kantopt.formats.kubernetes.pods import read_pod
@@ -25,9 +25,9 @@ def is_free_for(pod: View, node: View, others: Iterable[View]) -> bool:
     others
         Who else has the node or is to have it.
     """
-    notes, spaces = Notes(), Namespaces((), {})
-    own, place = read_pod(pod, spaces, notes), read_node(node, notes)
-    beside = [read_pod(other, spaces, notes) for other in others]
+    notes = Notes()
+    own, place = read_pod(pod, NO_NAMESPACES, notes), read_node(node, notes)
+    beside = [read_pod(other, NO_NAMESPACES, notes) for other in others]
     room = {name: to_base(name, value) for name, value in place.allocatable.items()}
     for each in (own, *beside):
         take(room, requests_of(each))

@@ -16,7 +16,7 @@ _KEPT = "node.koordinator.sh/reservation"
 _CPUS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 
-def without_kept(objects: Objects, nodes: Iterable[Node], notes: Notes) -> list[Node]:
+def without_kept(objects: Objects, nodes: Iterable[Node]) -> list[Node]:
     """Return nodes without what is kept of them; named cores count for an amount of them.
 
     Where only the cores themselves are kept (``ReservedCPUsOnly``), no pod has less of the amount.
@@ -31,8 +31,8 @@ def without_kept(objects: Objects, nodes: Iterable[Node], notes: Notes) -> list[
                 text = (
                     "nodes of which Koordinator keeps what nobody can read offer all that they have"
                 )
-                notes.add(text, name)
-    return [_rest(node, kept.get(node.name, {}), notes) for node in nodes]
+                objects.notes.add(text, name)
+    return [_rest(node, kept.get(node.name, {}), objects.notes) for node in nodes]
 
 
 def _amounts(told: Any) -> dict[str, int]:

@@ -19,7 +19,7 @@ from kantopt.formats.kubernetes.koordinator.reservation_owners import (
     wants_one,
 )
 from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
-from kantopt.formats.kubernetes.namespaces import Namespaces
+from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.nodes import selector_keys
 from kantopt.formats.kubernetes.nominated import Amounts, may_enter, requests_of, take
 from kantopt.formats.kubernetes.objects import Objects
@@ -68,7 +68,6 @@ def with_reservations(
     gpus: WholeGpus,
     priorities: Priorities,
     now: str | None,
-    notes: Notes,
 ) -> list[Member]:
     """Put owners that wait into the room that is reserved for them, and say what is left of it.
 
@@ -77,7 +76,7 @@ def with_reservations(
     members
         Pods that hold a place or wait for one.
     objects
-        All objects of the input.
+        All objects of the input; what holds nothing, and who waits without, is noted.
     nodes
         The nodes of the input.
     gpus
@@ -86,10 +85,8 @@ def with_reservations(
         What tells how important pods are: the most important owner comes first.
     now
         When the cluster was like this; ``None``: nobody knows, and no reservation is over.
-    notes
-        Takes what holds nothing, and who waits without.
     """
-    views = objects.of(GROUP, KIND)
+    views, notes = objects.of(GROUP, KIND), objects.notes
     if not views and not any(wants_one(member.pod) for member in members):
         return list(members)
     by_name = {node.name: node for node in nodes}
@@ -126,7 +123,7 @@ def _room(
         node = nodes[at]
         total = status.amounts("allocatable")
         if not total:
-            total = requests_of(read_pod(_named(view, spec.at("template")), _NOBODY, Notes()))
+            total = requests_of(read_pod(_named(view, spec.at("template")), NO_NAMESPACES, Notes()))
         total, used = gpus.beside(total), gpus.beside(status.amounts("allocated"))
         left = {r: max(0, n - used.get(r, 0)) for r, n in total.items() if r in node.allocatable}
         for resource in sorted({*total} - {*node.allocatable}):
@@ -270,7 +267,7 @@ def _holder(room: _Room, notes: Notes) -> Pod:
     """Return a pod that stands for what a reservation has left."""
     notes.add("reservations hold room that only their owners get", room.name)
     bare = room.view.replaced(spec={}, status={})
-    pod = read_pod(_named(room.view, bare), _NOBODY, notes)
+    pod = read_pod(_named(room.view, bare), NO_NAMESPACES, notes)
     requests = {r: from_base(r, n) for r, n in sorted(room.left.items()) if n}
     ref = pod.ref.model_copy(update={"owner_kind": KIND, "owner_uid": pod.ref.uid})
     return replace(
@@ -301,6 +298,3 @@ def _named(reservation: View, template: View) -> View:
         "namespace": inner.text("namespace") or "default",
     }
     return template.replaced(metadata=metadata)
-
-
-_NOBODY = Namespaces((), {})

@@ -9,7 +9,6 @@ from itertools import chain
 from kantopt.formats.kubernetes.nodes import narrowed, read_taints, read_tolerations
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.notes import Notes
 from kantopt.schema.base import Expression, Toleration
 from kantopt.schema.eligibility import tolerates
 from kantopt.schema.jobs import NodeSelectorTerm
@@ -53,15 +52,15 @@ class Flavor:
 class Flavors:
     """Flavors by name; one that is not in the input means all nodes."""
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._known: dict[str, Flavor] = {}
-        self._notes = notes
+        self._notes = objects.notes
         for view in objects.of("kueue.x-k8s.io", "ResourceFlavor"):
             spec = view.at("spec")
             self._known[view.at("metadata").name()] = Flavor(
                 dict(sorted(spec.words("nodeLabels").items())),
                 read_taints(spec, "nodeTaints"),
-                read_tolerations(spec, notes),
+                read_tolerations(spec, objects.notes),
             )
 
     def get(self, name: str) -> Flavor:

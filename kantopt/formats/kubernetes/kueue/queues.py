@@ -22,7 +22,6 @@ from kantopt.formats.kubernetes.kueue.workloads import GROUP
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base, to_base
@@ -76,18 +75,14 @@ class KueueQueues:
         several are counted.
     priorities
         Classes, whose policies are kube-scheduler's and not Kueue's.
-    notes
-        Takes what is left out.
     """
 
-    def __init__(
-        self, objects: Objects, pods: Sequence[Pod], priorities: Priorities, notes: Notes
-    ) -> None:
-        self._notes = notes
+    def __init__(self, objects: Objects, pods: Sequence[Pod], priorities: Priorities) -> None:
+        self._notes = objects.notes
         self._priorities = priorities
         local = objects.by_name(GROUP, "LocalQueue")
         self.local = {key: view.at("spec").text("clusterQueue") for key, view in local.items()}
-        self._flavors = Flavors(objects, notes)
+        self._flavors = Flavors(objects)
         labels = (view.labels for view in objects.of("", "Node"))
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}

@@ -8,9 +8,7 @@ from kantopt.formats.kubernetes.kueue.workloads import (
     owners_of,
     waits_to_be_queued,
 )
-from kantopt.formats.kubernetes.namespaces import Namespaces
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 _DRAINS = "HoldAndDrain"
@@ -22,19 +20,10 @@ class StoppedQueues:
     """Queues that take nobody in, or nobody of some namespaces.
 
     Those have a ``stopPolicy``, or are ClusterQueues that Kueue says are not active.
-
-    Parameters
-    ----------
-    objects
-        All objects of the input.
-    namespaces
-        What the ``namespaceSelector`` of a ClusterQueue may select.
-    notes
-        Takes queues whose jobs Kueue stops.
     """
 
-    def __init__(self, objects: Objects, namespaces: Namespaces, notes: Notes) -> None:
-        self._namespaces, self._notes = namespaces, notes
+    def __init__(self, objects: Objects) -> None:
+        self._namespaces, self._notes = objects.namespaces, objects.notes
         self._local = objects.by_name(GROUP, "LocalQueue")
         whole = objects.of(GROUP, "ClusterQueue")
         self._cluster = {view.at("metadata").name(): view for view in whole}
@@ -53,7 +42,7 @@ class StoppedQueues:
         for name, view in named.items():
             if _policy(view) == _DRAINS:
                 text = "queues whose jobs Kueue stops (HoldAndDrain): those that run stay here"
-                notes.add(text, name)
+                self._notes.add(text, name)
 
     def hold_back(self, workload: View, *, admitted: bool) -> str:
         """Say what holds a Workload without pods back; empty if nothing does.

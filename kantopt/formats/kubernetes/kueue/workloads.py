@@ -13,7 +13,6 @@ from kantopt.formats.kubernetes.kueue.domains import GATE, domains_of, is_assign
 from kantopt.formats.kubernetes.kueue.flavors import Flavor, onto_nodes
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 
 GROUP = "kueue.x-k8s.io"
@@ -39,18 +38,10 @@ _OWNS_PODS = (
 
 
 class KueueWorkloads:
-    """Finds the Workload of a pod: one that its annotation names, or that an owner of it owns.
+    """Finds the Workload of a pod: one that its annotation names, or that an owner of it owns."""
 
-    Parameters
-    ----------
-    objects
-        All objects of the input.
-    notes
-        Takes who waits though Kueue has let it start.
-    """
-
-    def __init__(self, objects: Objects, notes: Notes) -> None:
-        self._notes = notes
+    def __init__(self, objects: Objects) -> None:
+        self._notes = objects.notes
         self._by_name = objects.by_name(GROUP, "Workload")
         self._by_owner: dict[str, View] = {}
         slices = Slices(objects)
@@ -137,11 +128,6 @@ class KueueWorkloads:
 
 class Slices:
     """Workloads of elastic jobs that run: each size they are to have is a Workload of its own.
-
-    Parameters
-    ----------
-    objects
-        All objects of the input.
 
     Attributes
     ----------
@@ -264,13 +250,7 @@ def admitted(workload: View) -> dict[str, Admitted]:
 
 
 class JobPods:
-    """Counts the pods that Jobs have, to tell how many they are yet to make.
-
-    Parameters
-    ----------
-    objects
-        All objects of the input.
-    """
+    """Counts the pods that Jobs have, to tell how many they are yet to make."""
 
     def __init__(self, objects: Objects) -> None:
         self._there, self._succeeded = Counter[str](), Counter[str]()

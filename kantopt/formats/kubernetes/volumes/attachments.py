@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping
 from kantopt.formats.kubernetes.objects import Objects, ended
 from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used, class_of
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 from kantopt.schema.quantity import SHARED_VOLUME
 
@@ -54,7 +53,7 @@ def resource_of(driver: str) -> str:
     return VOLUMES + driver
 
 
-def attachable(objects: Objects, notes: Notes) -> Stock:
+def attachable(objects: Objects) -> Stock:
     """Return what pods ask of drivers that cannot attach all volumes to one node, and nodes offer.
 
     Each pod asks for its distinct volumes. For one that several pods use, which a node attaches
@@ -119,7 +118,7 @@ def attachable(objects: Objects, notes: Notes) -> Stock:
         if volume in kept and volume not in tied:
             text = "volumes for which room to attach is kept wherever their pods may be"
         if volume not in kept or volume not in tied:
-            notes.add(text, volume[1])
+            objects.notes.add(text, volume[1])
     return stock
 
 

@@ -7,25 +7,18 @@ from collections import Counter
 from kantopt.formats.kubernetes.disruption import owner_of
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.volumes.waiting_claims import Terms, claims_used, only
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
 
 
 class ClaimUsers:
     """Tells on which nodes the claims of a dump are in use.
 
-    Pods that are being deleted do not count: they give their claims back.
-
-    Parameters
-    ----------
-    objects
-        All objects of the input.
-    notes
-        Takes claims for one node with which several pods wait: a job keeps its own together,
-        nothing keeps those of several jobs so.
+    Pods that are being deleted do not count: they give their claims back. Claims for one node with
+    which several pods wait are noted: a job keeps its own together, nothing keeps those of several
+    jobs so.
     """
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects) -> None:
         self._nodes: dict[Key, Counter[str]] = {}
         """Users of each claim by node; without one those that wait."""
         owners: dict[Key, set[str]] = {}
@@ -44,7 +37,7 @@ class ClaimUsers:
                 if len(owners[key]) > 1:
                     text = "claims for one node with which pods of several owners wait"
                     text += ": where they are bound to several nodes, one of them starts"
-                notes.add(text, "/".join(key))
+                objects.notes.add(text, "/".join(key))
 
     def wait_together(self, claim: View) -> bool:
         """Whether several pods wait with a claim for one node, and none runs: one node has all."""

@@ -24,7 +24,6 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     size_of,
     waiting_claims,
 )
-from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm
@@ -51,8 +50,8 @@ class Volumes:
         What of it nodes have for a number of pods: free volumes, capacity, disks.
     """
 
-    def __init__(self, objects: Objects, nodes: Sequence[Node], notes: Notes) -> None:
-        self._notes = notes
+    def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:
+        self._notes = objects.notes
         self._claims = objects.by_name("", "PersistentVolumeClaim")
         self._volumes = objects.named("", "PersistentVolume")
         self._classes = objects.named("storage.k8s.io", "StorageClass")
@@ -63,7 +62,7 @@ class Volumes:
         self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
         self._capacities = StorageCapacities(objects, self._waiting, nodes)
         self._topology = VolumeTopology(objects, nodes)
-        self._users = ClaimUsers(objects, notes)
+        self._users = ClaimUsers(objects)
         self._disks = InlineDisks(objects)
         self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
 

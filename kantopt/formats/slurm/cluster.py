@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import compress
 
 from kantopt.errors import Problem, UsageError
 from kantopt.formats.imported import Aside, Imported, reporting
@@ -19,7 +20,7 @@ from kantopt.formats.slurm.jobs import JobsReader
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.missing import note_missing
 from kantopt.formats.slurm.nodes import read_node
-from kantopt.formats.slurm.partitions import Partitions, partitions_of, takes_whole_nodes
+from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import Quotas
@@ -28,7 +29,7 @@ from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.sharing import SharedNodes
 from kantopt.formats.slurm.states import held, state_of
 from kantopt.formats.slurm.surroundings import Piece, Surroundings
-from kantopt.formats.slurm.topologies import PARTS, Topologies
+from kantopt.formats.slurm.topologies import Topologies
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.quantity import to_base
@@ -87,7 +88,7 @@ class _Import:
 
     def __init__(self, records: Records, gated: bool, patterns: Sequence[str]) -> None:
         self._records = records
-        self._moment = records.moment()
+        self._moment = records.moment
         self._gated = gated
         self._patterns = patterns
         self._matched: set[str] = set()
@@ -97,52 +98,34 @@ class _Import:
         """Why it may not, by OWNER/ID of a component and of its whole job."""
         self._aside: list[tuple[Piece, ...]] = []
         """Jobs that wait and were not asked for."""
-        self._notes = Notes()
+        self._notes = records.notes
 
     def run(self, chosen: Sequence[str]) -> Imported:
         records, notes = self._records, self._notes
-        moment = self._moment
-        partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
-        note_missing(records, partitions, notes)
-        parts = records.of(*PARTS)
-        levels = Topologies(records.of("TopologyName"), parts, partitions, notes)
-        reservations = Reservations(
-            records.of("ReservationName"), moment, records.of("NodeName"), notes
-        )
+        partitions = Partitions(records)
+        note_missing(records, partitions)
+        levels = Topologies(records, partitions)
+        reservations = Reservations(records)
         closed = reservations.held
         nodes = [
             reservations.onto(levels.onto(read_node(record, partitions, closed, notes)))
             for record in records.of("NodeName")
         ]
-        config = next(iter(records.of("Config")), None)
-        qos = {record.name: record for record in records.of("Qos")}
-        policy = Policy(config, partitions.by_name, qos, notes)
-        told = (record for record in records.of("JobId") if record.text("JobState"))
-        holding = (record for record in told if state_of(record) in ("running", "completing"))
-        quotas = Quotas(qos, partitions, holding, notes)
-        linear = config is not None and config.text("SelectType") == "select/linear"
-        pieces = self._pieces(partitions, reservations, quotas)
-        whole = {
-            id(piece): takes_whole_nodes(piece.record, partitions, linear=linear)
-            for group in pieces
-            for piece in group
-        }
+        policy = Policy(records)
+        quotas = Quotas(records, partitions)
+        groups = self._pieces(partitions, reservations, quotas)
+        pieces = [piece for group in groups for piece in group]
+        whole = [partitions.gives_whole_nodes(piece.record) for piece in pieces]
         offered = {node.name: _offered(node) for node in nodes}
-        memory = Memory(config, offered, partitions.members)
-        everything = (memory.takes_all(p.record) for g in pieces for p in g if not whole[id(p)])
-        shares = tuple(
-            name
-            for name, taken in zip(
-                names.SHARED, (any(whole.values()), any(everything)), strict=True
-            )
-            if taken
-        )
+        memory = Memory(records.config, offered, partitions)
+        others = (piece.record for piece, all_ in zip(pieces, whole, strict=True) if not all_)
+        shares = tuple(compress(names.SHARED, (any(whole), any(map(memory.takes_all, others)))))
         caps = {
             name: partitions.caps(name, offers.get("cpu", 0) // 1000)
             for name, offers in offered.items()
         }
         nodes = [_with_shares(node, shares, caps[node.name]) for node in nodes]
-        tiers, ranked = _ranks(policy, pieces)
+        tiers, ranked = _ranks(policy, groups)
         topology = levels.topology
         if chosen:
             topology = Topology(
@@ -152,26 +135,23 @@ class _Import:
             policy=policy,
             reservations=reservations,
             level=topology.levels[-1].name if topology.levels else None,
-            moment=moment,
+            moment=self._moment,
             offered=offered,
             memory=memory,
-            cores=Cores(config, records.of("NodeName")),
+            cores=Cores(records),
             partitions=partitions,
-            linear=linear,
             shares=shares,
             quotas=quotas,
-            namespaces=sorted({owner_of(piece.record) for group in pieces for piece in group}),
+            namespaces=sorted({owner_of(piece.record) for piece in pieces}),
             ranks=ranked,
             tiers=tiers,
-            shared=SharedNodes(
-                (p.record for g in pieces for p in g if p.holds), partitions, linear=linear
-            ),
+            shared=SharedNodes((piece.record for piece in pieces if piece.holds), partitions),
             notes=notes,
         )
         reader = JobsReader(around)
         running: list[Job] = []
         waiting: list[Job] = []
-        for group in self._asked(pieces):
+        for group in self._asked(groups):
             job = reader.read(group)
             if job is not None:
                 (waiting if group[0].state == "pending" else running).append(job)
@@ -185,7 +165,7 @@ class _Import:
             ClusterSnapshot(
                 api_version=API_VERSION,
                 kind="ClusterSnapshot",
-                metadata=SnapshotMetadata(name=records.cluster(), captured_at=moment),
+                metadata=SnapshotMetadata(name=records.cluster(), captured_at=self._moment),
                 topology=topology,
                 nodes=tuple(nodes),
                 jobs=tuple(running),
@@ -196,7 +176,7 @@ class _Import:
             left_out=self._left_out,
             aside=aside,
             held_back=self._held_back(reader),
-            unnamed=unnamed(partitions, config, memory, offered),
+            unnamed=unnamed(records.config, partitions, memory, offered),
         )
 
     def check_patterns(self) -> None:
@@ -217,9 +197,8 @@ class _Import:
         """Group what holds nodes or waits for them: components of one job are together."""
         groups: dict[tuple[str, str, bool], list[Piece]] = {}
         running: dict[str, int] = {}
-        config = next(iter(self._records.of("Config")), None)
         records = [
-            with_defaults(unpinned(record), partitions, config, self._notes)
+            with_defaults(unpinned(record), self._records, partitions)
             for record in self._records.of("JobId")
         ]
         states = {id(record): state_of(record) for record in records}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.records import Record
 
 
@@ -48,20 +49,16 @@ ALONE = Core()
 class Cores:
     """Cores of all nodes.
 
-    Parameters
-    ----------
-    config
-        Record of ``scontrol show config``; without it CPUs are taken to be given one by one.
-    nodes
-        Records of nodes.
+    Without what ``scontrol show config`` tells CPUs are taken to be given one by one.
     """
 
-    def __init__(self, config: Record | None, nodes: Iterable[Record]) -> None:
+    def __init__(self, records: Records) -> None:
+        config = records.config
         whole = config is not None and config.text("SelectType").startswith("select/cons_")
         how = config.text("SelectTypeParameters").upper() if config else ""
         self._whole = whole
         self._counts_memory = "MEMORY" in how and "CPU" not in how
-        self._nodes = {record.name: record for record in nodes}
+        self._nodes = records.named("NodeName")
         self.threads: Mapping[str, int] = {
             name: record.number("ThreadsPerCore", 1) for name, record in self._nodes.items()
         }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kantopt.formats.imported import Unnamed
-from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.records import Record
@@ -18,9 +18,7 @@ from kantopt.schema.gangs import GPU
 _ASKED = ("TresPerNode", "TresPerJob", "TresPerTask", "TresPerSocket")
 
 
-def with_defaults(
-    record: Record, partitions: Partitions, config: Record | None, notes: Notes
-) -> Record:
+def with_defaults(record: Record, records: Records, partitions: Partitions) -> Record:
     """Return a job with these defaults, as Slurm applies them.
 
     It writes them into a job that names no CPUs or no memory when it first looks whether the job
@@ -30,19 +28,18 @@ def with_defaults(
     ----------
     record
         The job.
+    records
+        Those of the input. Defaults of its configuration are for all partitions. What a held job
+        names cannot be told from what it does not, which is noted.
     partitions
         The partitions; the first of the job's counts.
-    config
-        Record of ``scontrol show config``, if there is one: its defaults are for all partitions.
-    notes
-        Where to say that what a held job names cannot be told from what it does not.
     """
     if record.text("Priority") != "0" or not any(
         GPU in (read_gres(record.text(key)) or {}) for key in _ASKED
     ):
         return record
     own = next((partitions.by_name.get(name) for name in partitions_of(record)), None)
-    values = _job_defaults(config, own)
+    values = _job_defaults(records.config, own)
     found = {}
     if "DefCpuPerGPU" in values and record.number("CPUs/Task", 1) <= 1:
         found["CpusPerTres"] = f"gpu:{values['DefCpuPerGPU']}"
@@ -54,7 +51,7 @@ def with_defaults(
     if not found:
         return record
     text = "held jobs that seem to name no CPUs or memory have what their partition gives each GPU"
-    notes.add(text, record.name)
+    records.notes.add(text, record.name)
     fields = {**record.fields, **found}
     if "MemPerTres" in found:  # what is counted so far is all of a node's
         for key in ("ReqTRES", "TRES"):
@@ -63,7 +60,7 @@ def with_defaults(
 
 
 def unnamed(
-    partitions: Partitions, config: Record | None, memory: Memory, offered: Mapping[str, Amounts]
+    config: Record | None, partitions: Partitions, memory: Memory, offered: Mapping[str, Amounts]
 ) -> Unnamed:
     """Return what a job of the default partition gets that names no CPUs or no memory.
 
@@ -71,10 +68,10 @@ def unnamed(
 
     Parameters
     ----------
-    partitions
-        The partitions.
     config
         Record of ``scontrol show config``, if there is one.
+    partitions
+        The partitions.
     memory
         Whether memory is counted.
     offered

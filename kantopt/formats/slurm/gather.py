@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from kantopt.errors import Problem
+from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.json_records import read_json
 from kantopt.formats.slurm.records import Record, later, span_seconds
 from kantopt.formats.slurm.text import read_text
-from kantopt.formats.slurm.topologies import PARTS
-from kantopt.formats.slurm.topology import yaml_records
+from kantopt.formats.slurm.topology import PARTS, yaml_records
 from kantopt.schema.raw import SLURM_RECORDS, SLURM_TEXT, SLURM_TOPOLOGIES, RawDocument
 
 _JOINED = ("Partitions", "State")
@@ -24,9 +25,10 @@ _MOMENTS = ("SubmitTime", "LastSchedEval", "LastBusyTime", "SlurmdStartTime", "M
 
 
 class Records:
-    """Records by kind."""
+    """Records by kind, and the notes on what reading them leaves out or takes for granted."""
 
     def __init__(self, raws: Sequence[RawDocument], problems: list[Problem]) -> None:
+        self.notes = Notes()
         self._by_kind: dict[str, dict[tuple[str, ...], Record]] = {}
         for raw in raws:
             for record in _read(raw, problems):
@@ -36,11 +38,21 @@ class Records:
         """Return the records of some kinds, in the order of the input."""
         return [record for kind in kinds for record in self._by_kind.get(kind, {}).values()]
 
+    def named(self, kind: str) -> dict[str, Record]:
+        """Return the records of a kind by name."""
+        return {record.name: record for record in self.of(kind)}
+
+    @property
+    def config(self) -> Record | None:
+        """What ``scontrol show config`` tells, if it is there."""
+        return next(iter(self.of("Config")), None)
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """Kinds of which there are records."""
         return tuple(self._by_kind)
 
+    @cached_property
     def moment(self) -> str | None:
         """Return the newest time that records mention: they were printed then or moments later.
 

@@ -15,7 +15,6 @@ from kantopt.formats.slurm.eligible import (
     restricted,
 )
 from kantopt.formats.slurm.identity import labels_of, owner_of, uid_of, user_of
-from kantopt.formats.slurm.partitions import takes_whole_nodes
 from kantopt.formats.slurm.policy import STEP, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.requeue import may_requeue, with_causes
@@ -93,18 +92,15 @@ class JobsReader:
             pod_sets=tuple(podsets),
         )
 
-    def is_whole(self, record: Record) -> bool:
-        """Whether a job takes whole nodes."""
-        return takes_whole_nodes(record, self._around.partitions, linear=self._around.linear)
-
     def _takes_whole(self, record: Record, share: str) -> bool:
         if share == names.ALL_MEMORY:
             return self._around.memory.takes_all(record)
-        return self.is_whole(record)
+        return self._around.partitions.gives_whole_nodes(record)
 
     def pods_wanted(self, record: Record) -> int:
         """Return the pods that a job of one component asks for: a node each."""
-        return self._wanted(record, whole=self.is_whole(record)).count
+        whole = self._around.partitions.gives_whole_nodes(record)
+        return self._wanted(record, whole=whole).count
 
     def _wanted(self, record: Record, *, whole: bool) -> Shape:
         memory = self._around.memory
@@ -117,7 +113,7 @@ class JobsReader:
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record, around = piece.record, self._around
-        whole = self.is_whole(record)
+        whole = around.partitions.gives_whole_nodes(record)
         if piece.state != "pending" or piece.chosen:
             return self._standing_podsets(piece, standing, whole)
         shape = self._wanted(record, whole=whole)
@@ -126,7 +122,7 @@ class JobsReader:
             around.notes.add(text, piece.id)
         memory = around.memory
         # In some of its partitions it may share nodes, and then has no memory for all CPUs.
-        sure = whole and around.partitions.all_exclusive(record, linear=around.linear)
+        sure = whole and around.partitions.all_exclusive(record)
         small = memory.too_small(record, shape.amounts, whole=sure)
         small += around.cores.lacking(record, memory.offers(record))
         alone = memory.takes_all(record)
@@ -230,7 +226,8 @@ class JobsReader:
         requests = dict(shape.amounts)
         for name in around.shares if requests else ():
             requests[name] = names.SHARES if self._takes_whole(record, name) else 1
-        cpus, whole = -(-shape.amounts.get("cpu", 0) // 1000), self.is_whole(record)
+        cpus = -(-shape.amounts.get("cpu", 0) // 1000)
+        whole = around.partitions.gives_whole_nodes(record)
         requests |= around.partitions.capped(record, cpus, whole=whole)
         if around.partitions.is_capped(record):
             text = "MaxCPUsPerNode of partitions is left out of jobs for several partitions"

@@ -8,9 +8,9 @@ it: what they name is what their nodes must have at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from kantopt.formats.slurm.partitions import partitions_of
+from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.shapes import gpus_bring_memory
 from kantopt.formats.slurm.tres import Amounts, read_tres
@@ -25,20 +25,17 @@ class Memory:
         Record of ``scontrol show config``; without it jobs are taken to share memory out.
     offered
         What each node offers.
-    members
-        Nodes of each partition.
+    partitions
+        The partitions.
     """
 
     def __init__(
-        self,
-        config: Record | None,
-        offered: Mapping[str, Amounts],
-        members: Mapping[str, Sequence[str]],
+        self, config: Record | None, offered: Mapping[str, Amounts], partitions: Partitions
     ) -> None:
         how = config.text("SelectTypeParameters").upper() if config else ""
         self._counts = not how or "MEMORY" in how
         self._offered = offered
-        self._members = members
+        self._members = partitions.members
 
     def offers(self, record: Record) -> dict[str, Amounts]:
         """Return what each node of a job's partitions offers."""

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.nodes import has_jobs
 from kantopt.formats.slurm.partitions import Partitions
 
 
-def note_missing(records: Records, partitions: Partitions, notes: Notes) -> None:
-    """Note nodes, jobs and partitions that others tell of and the input does not show.
-
-    Parameters
-    ----------
-    records, partitions
-        All of the input.
-    notes
-        Where to count what is missing, with a witness.
-    """
-    nodes = records.of("NodeName")
+def note_missing(records: Records, partitions: Partitions) -> None:
+    """Note nodes, jobs and partitions that others tell of and the input does not show."""
+    nodes, notes = records.of("NodeName"), records.notes
     shown = {record.name for record in nodes}
     if nodes:
         text = "nodes that partitions have and the input does not show: they count as not there"

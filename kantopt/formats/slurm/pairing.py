@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kantopt.formats.notes import Notes
 from kantopt.formats.pair import Key, Pair
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
@@ -40,32 +39,25 @@ class SlurmDumps:
             Records([raw for raw in raws if is_slurm(raw.data)], []) for raws in (first, later)
         )
         self._before, self._now = attempts_of(before), attempts_of(after)
-        self._moments = before.moment(), after.moment()
+        self._moments = before.moment, after.moment
         self._configured = [
-            next((record.time("Moment") for record in of.of("Config")), None)
-            for of in (before, after)
+            of.config.time("Moment") if of.config else None for of in (before, after)
         ]
         kinds = dict.fromkeys((*before.kinds, *after.kinds))
         chosen = {kind: after if kind in after.kinds else before for kind in kinds}
         self._rest = [r for kind in kinds if kind != "JobId" for r in chosen[kind].of(kind)]
-        self._nodes = (
-            {record.name for record in before.of("NodeName")},
-            {r.name for r in self._rest if r.kind == "NodeName"},
-        )
-        reasons = {record.name: _reason(record) for record in before.of("NodeName")}
-        nodes_now = [r for r in self._rest if r.kind == "NodeName" and r.name in reasons]
-        self._drained_anew = [r.name for r in nodes_now if _reason(r) != reasons[r.name]]
-        self._reservations = {r.name for r in self._rest if r.kind == "ReservationName"}
-        self._down = {r.name for r in self._rest if r.kind == "NodeName" and is_gone(r)}
-        by_kind = {kind: chosen[kind].of(kind) for kind in kinds}
-        parts, nodes = (by_kind.get(kind, ()) for kind in ("PartitionName", "NodeName"))
-        self._partitions = Partitions(parts, nodes)
-        self._policy = Policy(
-            next(iter(by_kind.get("Config", ())), None),
-            {record.name: record for record in by_kind.get("PartitionName", ())},
-            {record.name: record for record in by_kind.get("Qos", ())},
-            Notes(),
-        )
+        rest = Records([RawDocument("", 0, {SLURM_RECORDS: self._rest})], [])
+        nodes = before.named("NodeName"), rest.named("NodeName")
+        self._nodes = {*nodes[0]}, {*nodes[1]}
+        self._drained_anew = [
+            name
+            for name, node in nodes[1].items()
+            if name in nodes[0] and _reason(node) != _reason(nodes[0][name])
+        ]
+        self._reservations = {*rest.named("ReservationName")}
+        self._down = {name for name, node in nodes[1].items() if is_gone(node)}
+        self._partitions = Partitions(rest)
+        self._policy = Policy(rest)
         self._by: dict[tuple[str, str], Attempt] = {}
         """Jobs that were preempted, each with one that may have done it."""
         self._fates = dict(self._told())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.names import CAPPED
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.shapes import is_exclusive
@@ -14,8 +15,12 @@ from kantopt.formats.slurm.states import is_suspended
 class Partitions:
     """Partitions by name, with their nodes as they and the nodes themselves tell."""
 
-    def __init__(self, partitions: Sequence[Record], nodes: Sequence[Record]) -> None:
+    def __init__(self, records: Records) -> None:
+        partitions, nodes = records.of("PartitionName"), records.of("NodeName")
+        config = records.config
         self.by_name: Mapping[str, Record] = {record.name: record for record in partitions}
+        self._linear = config is not None and config.text("SelectType") == "select/linear"
+        """All jobs take whole nodes."""
         hosts = [record.name for record in nodes]
         found: dict[str, dict[str, None]] = {}
         for record in partitions:
@@ -87,9 +92,16 @@ class Partitions:
         known = tuple(name for name in partitions_of(job) if name in self.members)
         return tuple(name for name in known if not self._refuses(name, job)) or known
 
-    def all_exclusive(self, job: Record, *, linear: bool) -> bool:
+    def gives_whole_nodes(self, job: Record) -> bool:
+        """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
+        if self.shares_cpus(job) or is_suspended(job):
+            return False
+        exclusive = any(name in self.exclusive for name in partitions_of(job))
+        return self._linear or is_exclusive(job) or exclusive
+
+    def all_exclusive(self, job: Record) -> bool:
         """Whether a job gets whole nodes in whichever of its partitions it starts."""
-        if linear or job.text("OverSubscribe").upper() == "NO":
+        if self._linear or job.text("OverSubscribe").upper() == "NO":
             return True
         return all(name in self.exclusive for name in partitions_of(job))
 
@@ -133,14 +145,6 @@ class Partitions:
 def partitions_of(record: Record) -> list[str]:
     """Return the partitions that a job may run in."""
     return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
-
-
-def takes_whole_nodes(record: Record, partitions: Partitions, *, linear: bool) -> bool:
-    """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
-    if partitions.shares_cpus(record) or is_suspended(record):
-        return False
-    exclusive = any(name in partitions.exclusive for name in partitions_of(record))
-    return linear or is_exclusive(record) or exclusive
 
 
 def _sharing(partition: Record) -> str:

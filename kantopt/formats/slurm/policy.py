@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.records import Record
 
@@ -39,27 +40,12 @@ class Standing:
 
 
 class Policy:
-    """Preemption as configured.
+    """Preemption as configured; what is taken for granted is noted."""
 
-    Parameters
-    ----------
-    config
-        Record of ``scontrol show config``, if there is one.
-    partitions, qos
-        Records of partitions and of QOS, by name.
-    notes
-        Where to say what is taken for granted.
-    """
-
-    def __init__(
-        self,
-        config: Record | None,
-        partitions: Mapping[str, Record],
-        qos: Mapping[str, Record],
-        notes: Notes,
-    ) -> None:
-        self._partitions = partitions
-        self._qos = qos
+    def __init__(self, records: Records) -> None:
+        config, notes = records.config, records.notes
+        self._partitions = partitions = records.named("PartitionName")
+        self._qos = qos = records.named("Qos")
         self._modes = config.flags("PreemptMode") if config else frozenset({"REQUEUE"})
         self._exempt = (config.seconds("PreemptExemptTime") if config else None) or 0
         kind = config.text("PreemptType").removeprefix("preempt/") if config else ""

@@ -7,11 +7,13 @@ QOS limit, or other ones in other partitions, is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.states import state_of
 from kantopt.formats.slurm.tres import read_tres
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
@@ -26,31 +28,23 @@ class Quotas:
 
     Parameters
     ----------
-    qos
-        Records of QOS, by name.
+    records
+        Those of the input; what is left out of QOS is noted.
     partitions
         The partitions.
-    running
-        Records of jobs that hold nodes.
-    notes
-        Where to say what is left out.
     """
 
-    def __init__(
-        self,
-        qos: Mapping[str, Record],
-        partitions: Partitions,
-        running: Iterable[Record],
-        notes: Notes,
-    ) -> None:
+    def __init__(self, records: Records, partitions: Partitions) -> None:
+        qos, notes = records.named("Qos"), records.notes
         self._partitions = partitions
         self.queues = _queues(qos, notes)
         self._limited = {q.name: {row.name for row in q.resources} for q in self.queues}
         self._blurred: set[str] = set()
         """Under these are jobs that run, and count under the QOS of their partition only."""
-        for record in running:
-            for names in self._limiting(record):
-                self._blurred.update(names[1:])
+        for record in records.of("JobId"):
+            if record.text("JobState") and state_of(record) in ("running", "completing"):
+                for names in self._limiting(record):
+                    self._blurred.update(names[1:])
         for name, record in partitions.by_name.items():
             own = record.text("QoS")
             if own and own not in qos:

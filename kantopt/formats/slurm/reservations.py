@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import owner_of, user_of
 from kantopt.formats.slurm.names import RESERVATION
 from kantopt.formats.slurm.records import ENDLESS, Record
@@ -16,29 +16,13 @@ from kantopt.schema.snapshot import Node, Taint
 class Reservations:
     """Those that hold whole nodes at the moment of the snapshot, or later; the others are counted.
 
-    Parameters
-    ----------
-    records
-        Records of reservations.
-    moment
-        When the snapshot was taken; ``None``: nobody knows, and all that are not said to be
-        inactive hold their nodes.
-    nodes
-        Records of the nodes.
-    notes
-        Where to count what is left out.
+    Where nobody knows the moment all that are not said to be inactive hold their nodes.
     """
 
-    def __init__(
-        self,
-        records: Iterable[Record],
-        moment: str | None,
-        nodes: Iterable[Record],
-        notes: Notes,
-    ) -> None:
-        cores = {node.name: _cores(node) for node in nodes}
-        self._moment = moment
-        self._notes = notes
+    def __init__(self, records: Records) -> None:
+        cores = {node.name: _cores(node) for node in records.of("NodeName")}
+        self._moment = moment = records.moment
+        self._notes = notes = records.notes
         self._active: dict[str, Record] = {}
         self._coming: dict[str, tuple[str, Record, frozenset[str]]] = {}
         """When they begin, and on which nodes."""
@@ -48,7 +32,7 @@ class Reservations:
         self._known: set[str] = set()
         self._flexible: set[str] = set()
         """Reserve nodes for their jobs, which may use others as well, and before they begin."""
-        for record in records:
+        for record in records.of("ReservationName"):
             name = record.name
             self._known.add(name)
             if "FLEX" in record.flags("Flags"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kantopt.formats.slurm.partitions import Partitions, takes_whole_nodes
+from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import is_suspended
 from kantopt.formats.slurm.tres import Amounts
@@ -26,16 +26,14 @@ class SharedNodes:
         Jobs that hold nodes.
     partitions
         The partitions.
-    linear
-        Whether all jobs take whole nodes.
     """
 
-    def __init__(self, records: Iterable[Record], partitions: Partitions, *, linear: bool) -> None:
+    def __init__(self, records: Iterable[Record], partitions: Partitions) -> None:
         self._cpus: dict[tuple[int, str], int] = {}
         self._whole: set[str] = set()
         taken: dict[str, set[int]] = {}
         for record in records:
-            if takes_whole_nodes(record, partitions, linear=linear):
+            if partitions.gives_whole_nodes(record):
                 self._whole.update(record.hosts("NodeList"))
             if is_suspended(record) or not partitions.shares_cpus(record):
                 continue

@@ -56,8 +56,6 @@ class Surroundings:
     offered: Mapping[str, Amounts]
     cores: Cores
     partitions: Partitions
-    linear: bool
-    """All jobs take whole nodes."""
     memory: Memory
     shares: Sequence[str]
     """What some job takes whole, nodes or their memory: others must take a part of theirs."""

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kantopt.formats.notes import Notes
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.names import LEVEL
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.topology import Levels
+from kantopt.formats.slurm.topology import PARTS, Levels
 from kantopt.schema.snapshot import Node, Topology, TopologyLevel
-
-PARTS = ("SwitchName", "BlockName", "AggregatedBlock", "BlockSizes")
-"""Kinds of records that a topology consists of."""
 
 
 class Topologies:
@@ -25,25 +22,21 @@ class Topologies:
 
     Parameters
     ----------
-    heads
-        A record for each topology that has a name; without any there is one topology.
-    parts
-        Records of :data:`PARTS`.
+    records
+        Those of the input: a head for each topology that has a name, and :data:`PARTS`. Without
+        any head there is one topology. Nodes that are in several are noted.
     partitions
         Which of them names which topology.
-    notes
-        Takes nodes that are in several.
     """
 
-    def __init__(
-        self, heads: Sequence[Record], parts: Sequence[Record], partitions: Partitions, notes: Notes
-    ) -> None:
-        self._partitions, self._notes = partitions, notes
+    def __init__(self, records: Records, partitions: Partitions) -> None:
+        self._partitions, self._notes = partitions, records.notes
+        heads = records.of("TopologyName")
         named = [record.name for record in heads] or [""]
         chosen = (record.name for record in heads if record.text("Default"))
         self._default = next(chosen, named[0])
         of: dict[str, list[Record]] = {}
-        for part in parts:
+        for part in records.of(*PARTS):
             of.setdefault(part.text("Topology"), []).append(part)
         of.setdefault(self._default, of.get("", []))  # what scontrol shows is the default
         self._levels = {name: Levels(of.get(name, [])) for name in named}

@@ -12,6 +12,8 @@ from typing import Any
 from kantopt.errors import Problem
 from kantopt.formats.slurm.records import Record
 
+PARTS = ("SwitchName", "BlockName", "AggregatedBlock", "BlockSizes")
+"""Kinds of records that a topology consists of."""
 LEAF = "leaf"
 """Level of the switches that nodes hang on."""
 BLOCK = "block"

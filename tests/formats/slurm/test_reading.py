@@ -8,15 +8,15 @@ import pytest
 
 from kantopt.errors import BadDataError, UsageError
 from kantopt.formats.imported import Imported
-from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.formats.slurm.eligible import read_constraint
+from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.records import Record, memory_of, span_seconds
 from kantopt.formats.slurm.tres import read_gres, read_tres
 from kantopt.planning.question import Import, read_question
 from kantopt.schema.files import load_raw, parse_documents
-from kantopt.schema.raw import SLURM_TEXT, RawDocument
+from kantopt.schema.raw import SLURM_RECORDS, SLURM_TEXT, RawDocument
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "slurm"
 NODE = "NodeName=n1 CPUTot=8 RealMemory=1000 Gres=gpu:a100:2 State=IDLE Partitions=main\n"
@@ -91,13 +91,14 @@ def test_many_priorities_become_ten() -> None:
 
 def test_qos_that_may_preempt_some_of_the_lower_only_are_told() -> None:
     rows = {"high": "mid", "mid": "low", "low": "", "top": "low,mid,high"}
-    qos = {
-        name: Record("Qos", {"Qos": name, "Preempt": text, "PreemptMode": "cluster"}, "f", [])
+    qos = [
+        Record("Qos", {"Qos": name, "Preempt": text, "PreemptMode": "cluster"}, "f", [])
         for name, text in rows.items()
-    }
+    ]
     fields = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
-    notes = Notes()
-    policy = Policy(Record("Config", fields, "f", []), {}, qos, notes)
+    config = Record("Config", fields, "f", [])
+    records = Records([RawDocument("f", 0, {SLURM_RECORDS: (config, *qos)})], [])
+    policy = Policy(records)
     assert [policy.standing(["p"], name).tier for name in ("low", "mid", "high", "top")] == [
         0,
         1,
@@ -106,7 +107,7 @@ def test_qos_that_may_preempt_some_of_the_lower_only_are_told() -> None:
     ]
     assert policy.standing(["p"], "mid").mode == "REQUEUE"
     assert policy.standing(["p"], "top").mode == "OFF"
-    assert any("high, not low" in line for line in notes.lines())
+    assert any("high, not low" in line for line in records.notes.lines())
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from kantopt.formats.slurm.jobs import JobsReader
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.missing import note_missing
 from kantopt.formats.slurm.nodes import read_node
-from kantopt.formats.slurm.partitions import Partitions, partitions_of
+from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import Quotas
@@ -256,7 +256,7 @@ class _Import:
         if piece.chosen:
             return True
         name = f"{owner_of(record)}/{piece.id}"
-        why = held(record, self._moment) or partitions.refuses(partitions_of(record), record)
+        why = held(record, self._moment) or partitions.refuses(record.listed("Partition"), record)
         why = why or quotas.refuses(record)
         if not why and partitions.shares_cpus(record):
             why = "that may share CPUs with others (OverSubscribe)"

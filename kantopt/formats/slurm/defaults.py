@@ -9,10 +9,9 @@ from dataclasses import replace
 from kantopt.formats.imported import Unnamed
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.partitions import Partitions, partitions_of
-from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.shapes import MIB
-from kantopt.formats.slurm.tres import Amounts, read_gres
+from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.records import MIB, Record
+from kantopt.formats.slurm.tres import Amounts, gres_of
 from kantopt.schema.gangs import GPU
 
 _ASKED = ("TresPerNode", "TresPerJob", "TresPerTask", "TresPerSocket")
@@ -34,11 +33,9 @@ def with_defaults(record: Record, records: Records, partitions: Partitions) -> R
     partitions
         The partitions; the first of the job's counts.
     """
-    if record.text("Priority") != "0" or not any(
-        GPU in (read_gres(record.text(key)) or {}) for key in _ASKED
-    ):
+    if record.text("Priority") != "0" or not any(GPU in gres_of(record, key) for key in _ASKED):
         return record
-    own = next((partitions.by_name.get(name) for name in partitions_of(record)), None)
+    own = next((partitions.by_name.get(name) for name in record.listed("Partition")), None)
     values = _job_defaults(records.config, own)
     found = {}
     if "DefCpuPerGPU" in values and record.number("CPUs/Task", 1) <= 1:
@@ -101,6 +98,6 @@ def _job_defaults(*sources: Record | None) -> dict[str, str]:
     """Return the defaults for each GPU, of the last source that has one."""
     values: dict[str, str] = {}
     for source in filter(None, sources):
-        pairs = (item.partition("=") for item in source.text("JobDefaults").split(","))
+        pairs = (item.partition("=") for item in source.listed("JobDefaults"))
         values |= {key: value for key, _, value in pairs if value.isdecimal()}
     return values

@@ -21,7 +21,7 @@ from kantopt.formats.slurm.export_nodes import (
     topology_text,
 )
 from kantopt.formats.slurm.policy import STEP
-from kantopt.formats.slurm.shapes import MIB
+from kantopt.formats.slurm.records import MIB
 from kantopt.schema.dump import dump_data
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job, PodSet

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from kantopt.formats.slurm import names
-from kantopt.formats.slurm.export_nodes import MIB, gres_text, marks
+from kantopt.formats.slurm.export_nodes import gres_text, marks
 from kantopt.formats.slurm.policy import STEP
+from kantopt.formats.slurm.records import MIB
 from kantopt.formats.slurm.tres import types_of
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job, NodeSelectorTerm, PodSet

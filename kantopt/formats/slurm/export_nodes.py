@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION, is_counted
+from kantopt.formats.slurm.records import MIB
 from kantopt.formats.slurm.topology import BLOCK
 from kantopt.formats.slurm.tres import types_of
 from kantopt.schema.gangs import GPU
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot, Node
-
-MIB = 2**20
 
 
 def node_text(node: Node) -> str:

@@ -7,13 +7,12 @@ it: what they name is what their nodes must have at all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from kantopt.formats.slurm.partitions import Partitions, partitions_of
+from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.shapes import gpus_bring_memory
-from kantopt.formats.slurm.tres import Amounts, read_tres
+from kantopt.formats.slurm.tres import Amounts, nodes_counted, tres_of
 
 
 class Memory:
@@ -39,7 +38,7 @@ class Memory:
 
     def offers(self, record: Record) -> dict[str, Amounts]:
         """Return what each node of a job's partitions offers."""
-        names = partitions_of(record)
+        names = record.listed("Partition")
         hosts = dict.fromkeys(host for name in names for host in self._members.get(name, ()))
         return {host: self._offered[host] for host in hosts if host in self._offered}
 
@@ -90,9 +89,8 @@ class Memory:
 
 def _counted(record: Record) -> int:
     """Return the memory that Slurm counts for each node of a job that waits."""
-    total = read_tres(record.text("ReqTRES", "TRES")) or {}
-    nodes = re.search(r"(?:^|,)node=([1-9]\d{0,8})(?:,|$)", record.text("ReqTRES", "TRES"))
-    return total.get("memory", 0) // (int(nodes[1]) if nodes else 1)
+    total = tres_of(record, "ReqTRES", "TRES").get("memory", 0)
+    return total // (nodes_counted(record) or 1)
 
 
 def _names(record: Record) -> bool:

@@ -8,7 +8,7 @@ from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.names import FEATURE, PARTITION
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.tres import read_gres
+from kantopt.formats.slurm.tres import gres_of
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Node
 
@@ -42,10 +42,7 @@ def read_node(
     if not cpus:
         record.problem("CPUTot", "the number of CPUs")
     memory = record.memory("RealMemory") - record.memory("MemSpecLimit")
-    gres = read_gres(record.text("Gres"))
-    if gres is None:
-        record.problem("Gres", "generic resources such as gpu:h100:8")
-    amounts = {"cpu": cpus * 1000, "memory": max(0, memory), **(gres or {})}
+    amounts = {"cpu": cpus * 1000, "memory": max(0, memory), **gres_of(record, "Gres")}
     if any(key.startswith("gres/shard") or key.startswith("gres/mps") for key in amounts):
         notes.add("nodes whose GPUs can be shared (shard, mps): shares and GPUs count apart", name)
     plain, marks = _states(record)
@@ -55,9 +52,9 @@ def read_node(
         drained = True
     if "PLANNED" in plain:
         notes.add("nodes that Slurm keeps for a job to come (PLANNED) count as free", name)
-    features = record.text("ActiveFeatures") or record.text("AvailableFeatures")
     labels = {f"{PARTITION}{group}": "true" for group in partitions.of(name)}
-    labels |= {f"{FEATURE}{feature.strip()}": "true" for feature in features.split(",") if feature}
+    features = record.listed("ActiveFeatures", "AvailableFeatures")
+    labels |= {f"{FEATURE}{feature}": "true" for feature in features}
     return Node(
         name=name,
         labels=dict(sorted(labels.items())),

@@ -28,9 +28,8 @@ class Partitions:
             names = hosts if everyone else record.hosts("Nodes")
             found.setdefault(record.name, {}).update(dict.fromkeys(names))
         for record in nodes:
-            for name in record.text("Partitions").replace("*", "").split(","):
-                if name.strip():
-                    found.setdefault(name.strip(), {})[record.name] = None
+            for name in record.listed("Partitions"):  # the default bears a star
+                found.setdefault(name.replace("*", ""), {})[record.name] = None
         self.members: Mapping[str, Sequence[str]] = {
             name: tuple(listed) for name, listed in sorted(found.items()) if listed
         }
@@ -75,7 +74,7 @@ class Partitions:
     def shares_cpus(self, record: Record) -> bool:
         """Whether a job may be given CPUs that others have as well."""
         asks = bool(record.flags("OverSubscribe") & {"YES", "OVERSUBSCRIBE"})
-        how = {self._sharing.get(name, "") for name in partitions_of(record)}
+        how = {self._sharing.get(name, "") for name in record.listed("Partition")}
         return "FORCE" in how or (asks and "YES" in how)
 
     def of(self, host: str) -> Sequence[str]:
@@ -89,29 +88,29 @@ class Partitions:
 
     def open_to(self, job: Record) -> tuple[str, ...]:
         """Return the partitions with nodes that would start a job now; all if none would."""
-        known = tuple(name for name in partitions_of(job) if name in self.members)
+        known = tuple(name for name in job.listed("Partition") if name in self.members)
         return tuple(name for name in known if not self._refuses(name, job)) or known
 
     def gives_whole_nodes(self, job: Record) -> bool:
         """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
         if self.shares_cpus(job) or is_suspended(job):
             return False
-        exclusive = any(name in self.exclusive for name in partitions_of(job))
+        exclusive = any(name in self.exclusive for name in job.listed("Partition"))
         return self._linear or is_exclusive(job) or exclusive
 
     def all_exclusive(self, job: Record) -> bool:
         """Whether a job gets whole nodes in whichever of its partitions it starts."""
         if self._linear or job.text("OverSubscribe").upper() == "NO":
             return True
-        return all(name in self.exclusive for name in partitions_of(job))
+        return all(name in self.exclusive for name in job.listed("Partition"))
 
     def of_one_user(self, job: Record) -> bool:
         """Whether a job may start in a partition of which each node has one user's jobs only."""
-        return not self._of_users.isdisjoint(partitions_of(job))
+        return not self._of_users.isdisjoint(job.listed("Partition"))
 
     def limits_nodes(self, job: Record) -> bool:
         """Whether a partition would not let a job have a node for each of its tasks."""
-        names = (name for name in partitions_of(job) if name in self.by_name)
+        names = (name for name in job.listed("Partition") if name in self.by_name)
         limits = [self.by_name[name].number("MaxNodes") for name in names]
         return any(0 < most < job.number("NumTasks") for most in limits)
 
@@ -140,11 +139,6 @@ class Partitions:
         if high and high < record.number("MinNodes"):
             return "for fewer nodes than their partition asks for (MinNodes)"
         return ""
-
-
-def partitions_of(record: Record) -> list[str]:
-    """Return the partitions that a job may run in."""
-    return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
 
 
 def _sharing(partition: Record) -> str:

@@ -14,7 +14,6 @@ from typing import Literal
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.gather import Records
-from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.records import Record
 
 STEP = 1000
@@ -57,7 +56,7 @@ class Policy:
             notes.add(f"without scontrol show config preemption is taken to be {said}")
         self.kind: Kind = kind if kind in ("partition_prio", "qos") else "none"  # type: ignore[assignment]
         self._levels = _levels(qos, notes) if self.kind == "qos" else {}
-        self._preempted = {name for record in qos.values() for name in _listed(record, "Preempt")}
+        self._preempted = {name for record in qos.values() for name in record.listed("Preempt")}
 
     def of_job(self, records: Sequence[Record]) -> Standing:
         """Return the standing of a job, by its components.
@@ -65,12 +64,12 @@ class Policy:
         Where it evicts others, or may be evicted, the lowest of them counts.
         """
         choose = max if self.kind == "none" else min
-        found = [self.standing(partitions_of(r), r.text("QOS")) for r in records]
+        found = [self.standing(r.listed("Partition"), r.text("QOS")) for r in records]
         return choose(found, key=lambda standing: standing.tier)
 
     def is_lowered(self, record: Record) -> bool:
         """Whether a job that waits might start in a higher tier than it evicts by."""
-        names = partitions_of(record)
+        names = record.listed("Partition")
         return self.kind == "partition_prio" and len(set(map(_tier, self._known(names)))) > 1
 
     def standing(self, partitions: Sequence[str], qos: str) -> Standing:
@@ -106,7 +105,7 @@ class Policy:
         Slurm looks at them by the tier of their partition first, whatever it preempts by, then by
         priority.
         """
-        first = max(map(_tier, self._known(partitions_of(job))), default=0)
+        first = max(map(_tier, self._known(job.listed("Partition"))), default=0)
         return (first << _BITS) + job.number("Priority")
 
     def _known(self, partitions: Sequence[str]) -> list[Record]:
@@ -122,13 +121,9 @@ def _mode(flags: Iterable[str]) -> str:
     return modes[0] if modes else "CLUSTER"
 
 
-def _listed(record: Record, key: str) -> list[str]:
-    return [name for name in record.text(key).split(",") if name]
-
-
 def _levels(qos: Mapping[str, Record], notes: Notes) -> dict[str, int]:
     """Rank QOS by who may preempt whom: above all whom one may preempt, directly or not."""
-    below = {name: [n for n in _listed(rec, "Preempt") if n in qos] for name, rec in qos.items()}
+    below = {name: [n for n in rec.listed("Preempt") if n in qos] for name, rec in qos.items()}
     levels: dict[str, int] = {}
 
     def level(name: str, above: tuple[str, ...]) -> int:

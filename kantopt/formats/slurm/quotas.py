@@ -14,7 +14,7 @@ from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import state_of
-from kantopt.formats.slurm.tres import read_tres
+from kantopt.formats.slurm.tres import tres_of
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
 
@@ -88,12 +88,8 @@ def _queues(qos: Mapping[str, Record], notes: Notes) -> tuple[Queue, ...]:
     """Return a queue for each QOS that limits what its jobs use together."""
     queues = []
     for name, record in sorted(qos.items()):
-        text = record.text("GrpTRES")
-        amounts = read_tres(text)
-        if amounts is None:
-            record.problem("GrpTRES", "trackable resources such as cpu=64,gres/gpu=8")
-            continue
-        if "node=" in text:
+        amounts = tres_of(record, "GrpTRES")
+        if "node=" in record.text("GrpTRES"):
             notes.add("limits of QOS on nodes are left out", name)
         for key in _OTHER:
             if record.text(key):

@@ -21,9 +21,9 @@ NOTHING = frozenset({"", "(null)", "N/A", "n/a", "NONE", "None", "NA", "Unknown"
 """What stands where there is nothing."""
 ENDLESS = frozenset({"UNLIMITED", "INFINITE", "Partition_Limit"})
 
-_MIB = 2**20
+MIB = 2**20
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?", re.ASCII)
-_SCALE = {"K": 2**10, "": _MIB, "M": _MIB, "G": 2**30, "T": 2**40, "P": 2**50}
+_SCALE = {"K": 2**10, "": MIB, "M": MIB, "G": 2**30, "T": 2**40, "P": 2**50}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z?)", re.ASCII)
 _SPAN = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
 
@@ -66,6 +66,10 @@ class Record:
     def flags(self, key: str) -> frozenset[str]:
         """Return words that are joined by commas or plus signs, in capitals."""
         return frozenset(word for word in re.split(r"[+,\s]+", self.text(key).upper()) if word)
+
+    def listed(self, *keys: str) -> list[str]:
+        """Return words that are joined by commas, of the first of some fields that has any."""
+        return [word.strip() for word in self.text(*keys).split(",") if word.strip()]
 
     def number(self, key: str, default: int = 0) -> int:
         """Return a whole number; what has no limit or is not there is the default."""
@@ -128,6 +132,14 @@ class Record:
         """Return a span such as ``1-02:03:04`` or ``10:00`` in seconds."""
         value = self.text(key)
         return None if not value or value in ENDLESS else span_seconds(value)
+
+
+def numbers(text: str) -> set[int]:
+    """Return the numbers of ``0-3,8``."""
+    found: set[int] = set()
+    for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text):
+        found.update(range(int(first), int(last or first) + 1))
+    return found
 
 
 def moment_of(text: str) -> str:

@@ -148,9 +148,4 @@ def _overlaps(record: Record | None) -> bool:
 
 
 def _may_use(record: Record, user: str, account: str) -> bool:
-    users, accounts = (_listed(record.text(key)) for key in ("Users", "Accounts"))
-    return user in users or account in accounts
-
-
-def _listed(text: str) -> set[str]:
-    return {item.strip() for item in text.split(",") if item.strip()}
+    return user in record.listed("Users") or account in record.listed("Accounts")

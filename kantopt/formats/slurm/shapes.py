@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.slurm.cores import ALONE, Core
-from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.tres import Amounts, read_gres, read_tres, share, times, types_of
+from kantopt.formats.slurm.records import MIB, Record, numbers
+from kantopt.formats.slurm.tres import (
+    Amounts,
+    gres_of,
+    nodes_counted,
+    share,
+    times,
+    tres_of,
+    types_of,
+)
 from kantopt.schema.gangs import GPU
-
-MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,11 @@ def gpus_bring_memory(record: Record) -> bool:
 
     A default for each GPU (DefMemPerGPU) stands beside what a job names (``--mem=0``) as well.
     """
-    per_gpu = _gres(record, "MemPerTres").get(GPU, 0)
-    memory = _tres(record, "ReqTRES", "TRES").get("memory")
+    per_gpu = gres_of(record, "MemPerTres").get(GPU, 0)
+    memory = tres_of(record, "ReqTRES", "TRES").get("memory")
     tasks, nodes = max(record.number("NumTasks"), 1), _nodes(record, 1)[2] or 1
-    each = _gres(record, "TresPerNode") | times(_gres(record, "TresPerSocket"), _sockets(record))
-    parts = (times(each, nodes), times(_gres(record, "TresPerTask"), tasks))
-    gpus = sum(part.get(GPU, 0) for part in (*parts, _gres(record, "TresPerJob")))
+    parts = (times(_each_node(record), nodes), times(gres_of(record, "TresPerTask"), tasks))
+    gpus = sum(part.get(GPU, 0) for part in (*parts, gres_of(record, "TresPerJob")))
     return bool(per_gpu) and memory in (None, per_gpu * gpus * MIB)
 
 
@@ -85,20 +89,18 @@ def wanted(
         What each core of these nodes has.
     """
     tasks = max(record.number("NumTasks"), 1)
-    total = _tres(record, "ReqTRES", "TRES")
+    total = tres_of(record, "ReqTRES", "TRES")
     low, high, counted = _nodes(record, tasks)
     required = len(set(record.hosts("ReqNodeList")))
     low = max(low, required, 1, counted if high is None else 0)
     # Without a number of nodes Slurm shows on how many the tasks would fit, and counts from one.
     free = high is None and (low == 1 or counted == 1)
     cpus = record.range("NumCPUs")[0] or total.get("cpu", 0) // 1000 or 1
-    each_node = _gres(record, "TresPerNode") | times(
-        _gres(record, "TresPerSocket"), _sockets(record)
-    )
-    total_gres = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
+    each_node = _each_node(record)
+    total_gres = times(gres_of(record, "TresPerTask"), tasks) | gres_of(record, "TresPerJob")
     fewest = _fewest({"cpu": cpus * 1000} | total_gres, offers) if free else 0
     split = free and tasks > 1 and not (whole or together or required or each_node)
-    if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
+    if split and not _tasks_per_node(record) and _divides(gres_of(record, "TresPerJob"), tasks):
         each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
         if not by_node:
             return _split(record, total, tasks, each, core)
@@ -106,7 +108,7 @@ def wanted(
             memory = share({k: n for k, n in total.items() if k == "memory"}, counted or 1)
             return _split(record, total | times(memory, tasks), tasks, each, core)
     if free and not _tasks_per_node(record):
-        gpus = _gres(record, "TresPerJob").get(GPU, 0)
+        gpus = gres_of(record, "TresPerJob").get(GPU, 0)
         uneven = not fewest and 1 < gpus <= sum(offer.get(GPU, 0) for offer in offers)
         if uneven and not (whole or together or required or each_node):
             return _split(record, total, gpus, -(-cpus // gpus), core)
@@ -132,12 +134,12 @@ def _share(
     core: Core,
 ) -> Amounts:
     """Return what a job has on each of so many nodes."""
-    total = _tres(record, "ReqTRES", "TRES")
+    total = tres_of(record, "ReqTRES", "TRES")
     counted = _nodes(record, tasks)[2]
     amounts = {name: n for name, n in share(total, nodes).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or nodes)
-    amounts |= share(_gres(record, "TresPerJob"), nodes)
-    amounts |= times(_gres(record, "TresPerTask"), -(-tasks // nodes))
+    amounts |= share(gres_of(record, "TresPerJob"), nodes)
+    amounts |= times(gres_of(record, "TresPerTask"), -(-tasks // nodes))
     amounts |= each_node
     amounts["cpu"] = 1000 * max(-(-cpus // nodes), record.number("MinCPUsNode"))
     expected = amounts.get("memory")
@@ -160,8 +162,7 @@ def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
     A number beside another one is what Slurm expects to give it, between the two.
     """
     low, high = record.range("NumNodes")
-    match = re.search(r"(?:^|,)node=(\d{1,9})(?:,|$)", record.text("ReqTRES", "TRES"))
-    counted = int(match[1]) if match else 0
+    counted = nodes_counted(record)
     if high is not None and counted:
         per_node = _tasks_per_node(record)
         low = min(low, max(counted, -(-tasks // per_node) if per_node else 1))
@@ -182,17 +183,19 @@ def _hold(part: Amounts, offers: Sequence[Amounts], parts: int) -> bool:
     return sum(holding) >= parts
 
 
-def _sockets(record: Record) -> int:
+def _each_node(record: Record) -> Amounts:
+    """Return the GRES that a job names for each node, or for each of so many sockets of it."""
     text = record.text("Socks/Node")
-    return int(text) if text.isdecimal() else 1
+    sockets = int(text) if text.isdecimal() else 1
+    return gres_of(record, "TresPerNode") | times(gres_of(record, "TresPerSocket"), sockets)
 
 
 def _take_along(record: Record, amounts: Amounts) -> None:
     """Raise what a node or task must have to what its GPUs bring along; memory as it says."""
     gpus = amounts.get(GPU, 0)
-    cpus = 1000 * gpus * _gres(record, "CpusPerTres").get(GPU, 0)
+    cpus = 1000 * gpus * gres_of(record, "CpusPerTres").get(GPU, 0)
     amounts["cpu"] = max(amounts["cpu"], cpus)
-    memory = MIB * gpus * _gres(record, "MemPerTres").get(GPU, 0)
+    memory = MIB * gpus * gres_of(record, "MemPerTres").get(GPU, 0)
     if memory:
         amounts["memory"] = memory
 
@@ -200,8 +203,8 @@ def _take_along(record: Record, amounts: Amounts) -> None:
 def _split(record: Record, total: Amounts, parts: int, cpus: int, core: Core) -> Shape:
     """Split a job into parts that may share nodes, tasks or GPUs, each with so many CPUs."""
     amounts = {name: amount for name, amount in share(total, parts).items() if name != "cpu"}
-    amounts |= share(_gres(record, "TresPerJob"), parts)
-    amounts |= _gres(record, "TresPerTask")
+    amounts |= share(gres_of(record, "TresPerJob"), parts)
+    amounts |= gres_of(record, "TresPerTask")
     amounts["cpu"] = 1000 * cpus
     _take_along(record, amounts)
     asked = amounts["cpu"] // 1000
@@ -232,7 +235,7 @@ def held(
         part = Record("Nodes", detail, record.file, record.problems)
         for host in part.hosts("Nodes"):
             known[host] = _detail(part, threads.get(host, 1))
-    total = _tres(record, "AllocTRES", "TRES", "ReqTRES")
+    total = tres_of(record, "AllocTRES", "TRES", "ReqTRES")
     even = share(total, max(len(hosts), 1))
     for host in hosts:
         here = offered.get(host, {})
@@ -250,23 +253,15 @@ def held(
 
 def _detail(part: Record, threads: int) -> Amounts:
     amounts: Amounts = {}
-    gres = _gres(part, "GRES")
+    gres = gres_of(part, "GRES")
     cpus = part.number("CPUs") or part.number("Cores") * threads
-    cpus = cpus or _count(part.text("CPU_IDs"))
+    cpus = cpus or len(numbers(part.text("CPU_IDs")))
     if cpus:
         amounts["cpu"] = cpus * 1000
     memory = part.number("Mem")
     if memory:
         amounts["memory"] = memory * MIB
     return amounts | gres
-
-
-def _count(text: str) -> int:
-    """Count the numbers of ``0-3,8``."""
-    total = 0
-    for first, last in re.findall(r"(\d{1,9})(?:-(\d{1,9}))?", text):
-        total += int(last or first) - int(first) + 1
-    return max(0, total)
 
 
 def _memory(record: Record, cpus: int) -> Amounts:
@@ -280,21 +275,6 @@ def _memory(record: Record, cpus: int) -> Amounts:
 def _tasks_per_node(record: Record) -> int:
     text = record.text("NtasksPerN:B:S:C").split(":")[0]
     return int(text) if text.isdecimal() else record.number("NtasksPerNode")
-
-
-def _tres(record: Record, *keys: str) -> Amounts:
-    amounts = read_tres(record.text(*keys))
-    if amounts is None:
-        key = next(key for key in keys if record.text(key))
-        record.problem(key, "trackable resources such as cpu=64,mem=400G,gres/gpu=8")
-    return amounts or {}
-
-
-def _gres(record: Record, key: str) -> Amounts:
-    amounts = read_gres(record.text(key))
-    if amounts is None:
-        record.problem(key, "generic resources such as gres:gpu:h100:8")
-    return amounts or {}
 
 
 def _divides(amounts: Amounts, parts: int) -> bool:

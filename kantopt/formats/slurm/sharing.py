@@ -8,11 +8,10 @@ job that has a whole node: Slurm gives that all of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from kantopt.formats.slurm.partitions import Partitions
-from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.records import Record, numbers
 from kantopt.formats.slurm.states import is_suspended
 from kantopt.formats.slurm.tres import Amounts
 
@@ -60,12 +59,4 @@ def _cpus(record: Record) -> dict[str, set[int]]:
         part = Record("Nodes", detail, record.file, record.problems)
         cpus = numbers(part.text("CPU_IDs")) or {*range(part.number("CPUs"))}
         found.update((host, cpus) for host in part.hosts("Nodes") if cpus)
-    return found
-
-
-def numbers(text: str) -> set[int]:
-    """Return the numbers of ``0-3,8``."""
-    found: set[int] = set()
-    for first, last in re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text):
-        found.update(range(int(first), int(last or first) + 1))
     return found

@@ -100,8 +100,8 @@ class Levels:
 
     def _blocks(self, blocks: Sequence[Record], sizes: Record | None) -> None:
         names = [record.name for record in blocks]
-        planned = sizes.text("BlockSizes") if sizes else ""
-        counts = [int(item) for item in planned.split(",") if item.strip().isdecimal()]
+        planned = sizes.listed("BlockSizes") if sizes else ()
+        counts = [int(item) for item in planned if item.isdecimal()]
         base = counts[0] if counts else 0
         wider = [count // base for count in counts[1:] if base and count % base == 0]
         self._names = [BLOCK, *(f"blocks-{count}" for count in wider)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kantopt.formats.slurm.records import memory_of
+from kantopt.formats.slurm.records import Record, memory_of
 from kantopt.schema.gangs import GPU
 
 Amounts = dict[str, int]
@@ -83,6 +83,29 @@ def read_tres(text: str) -> Amounts | None:
             else:
                 amounts[resource(gres)] = count
     return {**typed, **amounts}
+
+
+def gres_of(record: Record, key: str) -> Amounts:
+    """Return what :func:`read_gres` reads in a field; what cannot be read is reported."""
+    amounts = read_gres(record.text(key))
+    if amounts is None:
+        record.problem(key, "generic resources such as gpu:h100:8")
+    return amounts or {}
+
+
+def tres_of(record: Record, *keys: str) -> Amounts:
+    """Return what :func:`read_tres` reads in the first of some fields that holds anything."""
+    amounts = read_tres(record.text(*keys))
+    if amounts is None:
+        key = next(key for key in keys if record.text(key))
+        record.problem(key, "trackable resources such as cpu=64,mem=400G,gres/gpu=8")
+    return amounts or {}
+
+
+def nodes_counted(record: Record) -> int:
+    """Return for how many nodes Slurm counts what a job asks for; 0: it does not tell."""
+    match = re.search(r"(?:^|,)node=(\d{1,9})(?:,|$)", record.text("ReqTRES", "TRES"))
+    return int(match[1]) if match else 0
 
 
 def _add(amounts: Amounts, name: str, kind: str, count: int) -> None:

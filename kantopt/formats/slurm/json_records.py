@@ -84,15 +84,33 @@ _NODE: Names = {
 }
 _PARTITION: Names = {
     "PartitionName": ("name",),
-    "MaxNodes": ("maximum_nodes_per_job", "max_nodes_per_job"),
-    "PriorityTier": ("priority_tier",),
+    "MaxNodes": ("maximums.nodes", "maximum_nodes_per_job", "max_nodes_per_job"),
+    "PriorityTier": ("priority.tier", "priority_tier"),
     "PreemptMode": ("preemption_mode",),
     "GraceTime": ("preemption_grace_time", "grace_time"),
-    "MaxCPUsPerNode": ("maximum_cpus_per_node", "max_cpus_per_node"),
-    "State": ("state",),
-    "Nodes": ("nodes",),
-    "QoS": ("qos",),
+    "MaxCPUsPerNode": (
+        "maximums.cpus_per_node",
+        "maximum_cpus_per_node",
+        "max_cpus_per_node",
+    ),
+    "State": ("partition.state", "state"),
+    "Nodes": ("nodes.configured", "nodes"),
+    "QoS": ("qos.assigned", "qos"),
+    "Topology": ("topology",),
 }
+"""From 23.02 on what belongs together lies together."""
+_SINFO: Names = {
+    "State": ("node.state",),
+    "CPUTot": ("cpus.minimum",),
+    "ThreadsPerCore": ("threads.minimum",),
+    "RealMemory": ("memory.minimum",),
+    "AvailableFeatures": ("features.total",),
+    "ActiveFeatures": ("features.active",),
+    "Gres": ("gres.total",),
+    "Partitions": ("partition.name",),
+    "ReservationName": ("reservation",),
+}
+"""Of like nodes, of which the least of each amount is known."""
 _RESERVATION: Names = {
     "ReservationName": ("name",),
     "Nodes": ("node_list",),
@@ -149,10 +167,10 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _at(item: Mapping[str, Any], *keys: str) -> Any:
-    """Return what stands at a path; of mappings that are not there nothing."""
+def _at(item: Mapping[str, Any], path: str) -> Any:
+    """Return what stands at a path of keys; of mappings that are not there nothing."""
     value: Any = item
-    for key in keys:
+    for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
@@ -160,7 +178,7 @@ def _at(item: Mapping[str, Any], *keys: str) -> Any:
 def _named(item: Mapping[str, Any], names: Names) -> dict[str, str]:
     fields = {}
     for key, places in names.items():
-        value = next((text for name in places if (text := _plain(item.get(name)))), "")
+        value = next((text for place in places if (text := _plain(_at(item, place)))), "")
         if value:
             fields[key] = value
     return fields
@@ -224,20 +242,9 @@ def _cpus_in(tres: str) -> str:
 
 
 def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
-    """Read a group of like nodes, of which the least of each amount is known, and its partition."""
+    """Read a group of like nodes, and its partition."""
 
-    names = _at(item, "nodes", "nodes")
-    fields = {
-        "State": _plain(_at(item, "node", "state")),
-        "CPUTot": _plain(_at(item, "cpus", "minimum")),
-        "ThreadsPerCore": _plain(_at(item, "threads", "minimum")),
-        "RealMemory": _plain(_at(item, "memory", "minimum")),
-        "AvailableFeatures": _plain(_at(item, "features", "total")),
-        "ActiveFeatures": _plain(_at(item, "features", "active")),
-        "Gres": _plain(_at(item, "gres", "total")),
-        "Partitions": _plain(_at(item, "partition", "name")),
-        "ReservationName": _plain(_at(item, "reservation")),
-    }
+    names, fields = _at(item, "nodes.nodes"), _named(item, _SINFO)
     for name in names if isinstance(names, list) else ():
         yield Record("NodeName", {"NodeName": _plain(name), **fields}, file, problems)
     group = item.get("partition")
@@ -247,30 +254,17 @@ def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator
 
 def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     fields = _named(item, _PARTITION)
-    if isinstance(item.get("nodes"), dict):
-        # From 23.02 on what belongs together lies together.
-        fields["Nodes"] = _plain(_at(item, "nodes", "configured"))
-        most = item.get("maximums", {}) if isinstance(item.get("maximums"), dict) else {}
-        fields["MaxNodes"] = _plain(most.get("nodes"))
-        fields["MaxCPUsPerNode"] = _plain(most.get("cpus_per_node"))
-        fields["GraceTime"] = _plain(_at(item, "grace_time"))
-        fields["OverSubscribe"] = _oversubscribe(most)
-        fields["PriorityTier"] = _plain(_at(item, "priority", "tier"))
-        fields["State"] = _plain(_at(item, "partition", "state"))
-        fields["Topology"] = _plain(_at(item, "topology"))
-        fields["QoS"] = _plain(_at(item, "qos", "assigned"))
+    fields["OverSubscribe"] = _oversubscribe(item)
     yield Record("PartitionName", fields, file, problems)
 
 
-def _oversubscribe(maximums: Mapping[str, Any]) -> str:
+def _oversubscribe(partition: Mapping[str, Any]) -> str:
     """Say as text does how jobs of a partition share CPUs.
 
     Up to 23.02 one number tells it, whose highest bit is FORCE; 0 jobs are EXCLUSIVE.
     """
-    shares, told = maximums.get("shares"), maximums.get("oversubscribe")
-    parts = told if isinstance(told, dict) else {}
-    force = _plain(parts.get("flags")).upper()
-    jobs = parts.get("jobs")
+    shares, jobs = _at(partition, "maximums.shares"), _at(partition, "maximums.oversubscribe.jobs")
+    force = _plain(_at(partition, "maximums.oversubscribe.flags")).upper()
     if not isinstance(jobs, int) and isinstance(shares, int):
         jobs, force = shares & ~_FORCE, "FORCE" if shares & _FORCE else ""
     if jobs == 0:
@@ -301,9 +295,10 @@ def shares_of(job: Mapping[str, Any]) -> Iterator[Share]:
         if not isinstance(name, str):
             continue
         share = {"Nodes": name, "GRES": str(details[index]) if index < len(details) else ""}
-        cpus, memory = _cpus(node), _memory(node)
-        if cpus is not None:
+        cpus, memory = _at(node, "cpus.count"), _memory(node)
+        if isinstance(cpus, int):
             share["CPUs"] = str(cpus)
+        # Up to 23.02 it lists cores only: its node says how many threads each has.
         elif cores := sum(1 for _ in _cores(node)):
             share["Cores"] = str(cores)
         if memory is not None:
@@ -314,19 +309,11 @@ def shares_of(job: Mapping[str, Any]) -> Iterator[Share]:
 def _nodes(resources: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Find the nodes: a list or a mapping by number up to 23.02, an ``allocation`` later."""
     found: Any = resources.get("allocated_nodes")
-    nodes = resources.get("nodes")
-    if found is None and isinstance(nodes, dict):
-        found = nodes.get("allocation")
+    if found is None:
+        found = _at(resources, "nodes.allocation")
     if isinstance(found, dict):
         found = list(found.values())
     yield from (item for item in found or () if isinstance(item, dict))
-
-
-def _cpus(node: Mapping[str, Any]) -> int | None:
-    cpus = node.get("cpus")
-    if isinstance(cpus, dict) and isinstance(cpus.get("count"), int):
-        return int(cpus["count"])
-    return None  # up to 23.02 it lists cores only: its node says how many threads each has
 
 
 def _cores(node: Mapping[str, Any]) -> Iterator[Any]:

@@ -22,15 +22,6 @@ def with_assigned(
     Which of its pods goes to which of these nodes Kueue says once it lets the pod go, by its
     ``nodeSelector``; others take what is left, as far as each node was given for so many. Domains
     of several nodes name no node.
-
-    Parameters
-    ----------
-    members
-        Pods that hold a place or wait for one.
-    objects
-        All objects of the input.
-    nodes
-        The nodes of the input.
     """
     workloads = {view.key: view for view in objects.of(GROUP, "Workload")}
     by_host = {host: node.name for node in nodes if (host := node.labels.get(HOSTNAME))}

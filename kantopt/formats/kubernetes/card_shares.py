@@ -14,11 +14,6 @@ class CardShares:
 
     Such pods are not modelled; those that run are no fault of their nodes for it, and those that
     are planned all the same (``--assume gpu-shares``) have room where the rest of them fits.
-
-    Parameters
-    ----------
-    nodes
-        Those of the cluster.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:

@@ -16,12 +16,7 @@ from kantopt.schema.snapshot import HOSTNAME
 class Closeness:
     """Turns wishes into topology requests.
 
-    Parameters
-    ----------
-    levels
-        Those of the cluster; that of single nodes is added once somebody asks for it.
-    notes
-        Takes what is left out.
+    A level of single nodes is added once somebody asks for it.
     """
 
     def __init__(self, levels: Levels, notes: Notes) -> None:

@@ -18,13 +18,6 @@ def note_ending_owners(objects: Objects, pods: Iterable[Pod]) -> None:
     """Name the owners of running pods that would not replace one that is moved.
 
     They are moved all the same, since an owner at work is often another one soon after the dump.
-
-    Parameters
-    ----------
-    objects
-        Those of the input.
-    pods
-        All pods that hold a place or wait for one.
     """
     there, movable = Counter[str](), set[str]()
     for pod in pods:

@@ -20,15 +20,9 @@ _LWS = "leaderworkerset.sigs.k8s.io"
 def followers(objects: Objects, members: Sequence[Member]) -> Iterator[Member]:
     """Yield the pods that are made once leaders that wait have their nodes.
 
-    With exclusive placement a JobSet makes the others of a Job where its first pod runs, and
-    so does a LeaderWorkerSet, some of them only once the leader is ready.
-
-    Parameters
-    ----------
-    objects
-        Those of the input; leaders of whose followers nothing is known are noted.
-    members
-        All pods that hold a place or wait for one. Gangs know their number themselves.
+    With exclusive placement a JobSet makes the others of a Job where its first pod runs, and so
+    does a LeaderWorkerSet, some of them only once the leader is ready. Gangs know their number
+    themselves. Who is planned for is noted, and leaders of whose followers nothing is known.
     """
     found = _Followers(objects, members)
     for member in members:

@@ -29,17 +29,6 @@ def with_rooms(
     that room from lesser pods only: it is not kept here where a more important one that evicts
     nobody (``preemptionPolicy: Never``) fits into it. From jobs that wait for Kueue that keeps what
     it has assigned itself, however important they are.
-
-    Parameters
-    ----------
-    pods
-        All pods that hold a place or wait for one.
-    nodes
-        The nodes of the input.
-    priorities
-        What tells how important pods are.
-    notes
-        Takes who counts as placed.
     """
     wanted = {pod.nominated for pod in pods if pod.nominated and not pod.node}
     if not wanted:
@@ -126,10 +115,7 @@ _PHASES = ("", "Pending", "Succeeded", "Failed")
 class BindRequests:
     """Nodes that are decided on, by pod.
 
-    Parameters
-    ----------
-    objects
-        All objects of the input. Requests that have failed decide nothing: KAI makes new ones.
+    Requests that have failed decide nothing: KAI makes new ones.
     """
 
     def __init__(self, objects: Objects) -> None:

@@ -26,14 +26,7 @@ from kantopt.schema.jobs import (
 class Neighbours:
     """Reads whom a pod names as those to be near, or away from.
 
-    Parameters
-    ----------
-    namespace
-        That of the pod.
-    labels
-        Those of a template; of a pod, none.
-    namespaces
-        What a namespace selector may select.
+    ``labels`` are those of a template; of a pod, none.
     """
 
     def __init__(self, namespace: str, labels: Mapping[str, str], namespaces: Namespaces) -> None:

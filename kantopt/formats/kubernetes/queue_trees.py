@@ -30,12 +30,7 @@ class Placed:
 def with_parents(placed: Sequence[Placed], notes: Notes) -> Iterator[Queue]:
     """Yield the queues of one system, those below limits in cohorts.
 
-    Parameters
-    ----------
-    placed
-        All queues of the system.
-    notes
-        Takes limits and guarantees that a cohort cannot say.
+    Limits and guarantees that a cohort cannot say are noted.
     """
     found = {item.queue.name: item for item in placed}
     parents = {item.parent for item in placed}

@@ -18,11 +18,6 @@ class RayClusters:
 
     The head runs the global control service (GCS). Workers live on without it only where
     fault tolerance keeps what it knows in Redis.
-
-    Parameters
-    ----------
-    objects
-        Those of the input.
     """
 
     def __init__(self, objects: Objects) -> None:

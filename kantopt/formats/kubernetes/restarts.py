@@ -30,14 +30,7 @@ class Bearable:
 class Restarts:
     """Tells what the owners of pods bear, as objects of the input say, else by their defaults.
 
-    Parameters
-    ----------
-    objects
-        Those of the input.
-    sets
-        StatefulSets among them.
-    lifted
-        Names of what is not to be kept to.
+    What is ``lifted`` is not kept to.
     """
 
     def __init__(self, objects: Objects, sets: StatefulSets, lifted: Collection[str]) -> None:

@@ -12,13 +12,7 @@ _Key = tuple[str, str, str]
 
 
 class StatefulSets:
-    """Tells of StatefulSets what their objects say, else what their pods and defaults do.
-
-    Parameters
-    ----------
-    objects
-        Those of the input.
-    """
+    """Tells of StatefulSets what their objects say, else what their pods and defaults do."""
 
     def __init__(self, objects: Objects) -> None:
         self._sets = {view.uid: view for view in objects.of("apps", "StatefulSet")}

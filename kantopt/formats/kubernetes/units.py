@@ -78,15 +78,6 @@ def with_unit_priorities(
 
     Whoever evicts one of them takes all, so that nobody may who is not more important than each.
     Pods that wait keep their own, by which they evict others. Gangs have one priority anyway.
-
-    Parameters
-    ----------
-    members
-        All pods of the input, with their units.
-    priorities
-        What tells how important pods are.
-    notes
-        Takes the units whose pods have several priorities.
     """
     units: dict[tuple[str, str], list[Pod]] = {}
     for pod in (member.pod for member in members if _goes_with_unit(member)):

@@ -32,12 +32,7 @@ _GROWTH = "until Kueue lets a job grow (workload slices)"
 def unstarted(objects: Objects, pods: Sequence[Pod]) -> Iterator[Member]:
     """Yield what jobs without pods ask for, by their templates.
 
-    Parameters
-    ----------
-    objects
-        All objects of the input.
-    pods
-        The pods that exist; whose job has any waits by them.
+    A job of which any pod exists waits by its pods.
     """
     yield from _workloads(objects, pods)
     yield from _volcano(objects, pods)

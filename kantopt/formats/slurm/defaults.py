@@ -62,17 +62,6 @@ def unnamed(
     """Return what a job of the default partition gets that names no CPUs or no memory.
 
     Without a default of memory that is all of a node's, where nodes have more and less the least.
-
-    Parameters
-    ----------
-    config
-        Record of ``scontrol show config``, if there is one.
-    partitions
-        The partitions.
-    memory
-        Whether memory is counted.
-    offered
-        What each node offers.
     """
     known = partitions.by_name.values()
     own = next((part for part in known if part.text("Default").upper() == "YES"), None)

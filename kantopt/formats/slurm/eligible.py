@@ -151,12 +151,7 @@ def instead_of(features: Alternatives | None, record: Record) -> Alternatives | 
 def preferred(record: Record, notes: Notes) -> tuple[PreferredNodes, ...]:
     """Read ``--prefer`` as wishes: each alternative is worth the same.
 
-    Parameters
-    ----------
-    record
-        The job.
-    notes
-        Where to count what cannot be expressed.
+    What cannot be expressed is noted.
     """
     alternatives = read_constraint(record.text("Prefer"))
     if alternatives is None:

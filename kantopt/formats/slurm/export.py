@@ -33,11 +33,6 @@ from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue
 def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str, Notes]:
     """Write documents as text of ``scontrol show`` and topology.conf.
 
-    Parameters
-    ----------
-    snapshot, pending
-        The cluster, and the jobs that wait.
-
     Returns
     -------
     text, notes

@@ -26,16 +26,7 @@ def read_node(
 ) -> Node:
     """Read a node.
 
-    Parameters
-    ----------
-    record
-        The node.
-    partitions
-        The partitions.
-    reserved
-        Names of the nodes that a known reservation holds now.
-    notes
-        Where to count what is left out.
+    Those that are ``reserved`` a known reservation holds now.
     """
     name = record.name
     cpus = record.number("CPUEfctv") or record.number("CPUTot")

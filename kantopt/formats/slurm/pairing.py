@@ -28,10 +28,7 @@ from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
 class SlurmDumps:
     """Two dumps, compared.
 
-    Parameters
-    ----------
-    first, later
-        Their documents; of kinds that the later one lacks those of the first are taken.
+    Of kinds that the later one lacks those of the first are taken.
     """
 
     def __init__(self, first: Iterable[RawDocument], later: Iterable[RawDocument]) -> None:

@@ -26,12 +26,7 @@ _SEVERAL = "under limits of several QOS (GrpTRES)"
 class Quotas:
     """Which limits of QOS hold for whom.
 
-    Parameters
-    ----------
-    records
-        Those of the input; what is left out of QOS is noted.
-    partitions
-        The partitions.
+    What is left out of QOS is noted.
     """
 
     def __init__(self, records: Records, partitions: Partitions) -> None:

@@ -19,12 +19,7 @@ from kantopt.formats.slurm.tres import Amounts
 class SharedNodes:
     """Who counts for what jobs have of a node together.
 
-    Parameters
-    ----------
-    records
-        Jobs that hold nodes.
-    partitions
-        The partitions.
+    ``records`` are the jobs that hold nodes.
     """
 
     def __init__(self, records: Iterable[Record], partitions: Partitions) -> None:

@@ -21,13 +21,7 @@ BLOCK = "block"
 
 
 class Levels:
-    """The levels of a topology and the domains of its nodes.
-
-    Parameters
-    ----------
-    records
-        Records of switches, blocks, block sizes.
-    """
+    """The levels of a topology and the domains of its nodes."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._labels: dict[str, dict[str, str]] = {}

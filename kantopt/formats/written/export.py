@@ -34,12 +34,7 @@ Exported = tuple[Data, Notes]
 def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
     """Write documents as a ``List``.
 
-    Parameters
-    ----------
-    system
-        Whose objects stand beside those of Kubernetes.
-    snapshot, pending
-        The cluster, and the jobs that wait.
+    Objects of the ``system`` stand beside those of Kubernetes.
 
     Returns
     -------

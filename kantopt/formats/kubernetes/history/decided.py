@@ -16,14 +16,7 @@ from kantopt.schema.quantity import to_base
 def is_free_for(pod: View, node: View, others: Iterable[View]) -> bool:
     """Whether a node admits a pod and has room for it beside others: as far as requests tell.
 
-    Parameters
-    ----------
-    pod
-        The pod.
-    node
-        The node.
-    others
-        Who else has the node or is to have it.
+    Others are those who have the node or are to have it.
     """
     notes = Notes()
     own, place = read_pod(pod, NO_NAMESPACES, notes), read_node(node, notes)

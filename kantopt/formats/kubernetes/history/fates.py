@@ -35,11 +35,8 @@ def disrupted_by(pod: View) -> Verdict | None:
 class Events:
     """What events say of pods: they are kept for an hour, mostly.
 
-    Parameters
-    ----------
-    dumps
-        Both: pods tell when each of a name was made. Whoever takes pods away from a
-        node with a taint names them without a uid.
+    Pods of both dumps tell when each of a name was made: whoever takes pods away from a node with a
+    taint names them without a uid.
     """
 
     def __init__(self, dumps: Iterable[Kinds]) -> None:

@@ -18,13 +18,7 @@ from kantopt.schema.answers.history import Fate
 
 
 class Dumps:
-    """Two dumps, compared.
-
-    Parameters
-    ----------
-    first, later
-        Their objects.
-    """
+    """Two dumps, compared."""
 
     def __init__(self, first: Sequence[Any], later: Sequence[Any]) -> None:
         self.before, self.after = Kinds(first), Kinds(later)

@@ -33,12 +33,7 @@ _ELSEWHERE = Expression(key=BY_KOORDINATOR[0], operator="NotIn", values=(BY_KOOR
 class WholeGpus:
     """Counts GPUs by one name.
 
-    Parameters
-    ----------
-    nodes
-        All nodes, as they offer what they have.
-    notes
-        Takes nodes whose GPUs stay apart.
+    Nodes whose GPUs stay apart are noted.
     """
 
     def __init__(self, nodes: Iterable[Node], notes: Notes) -> None:

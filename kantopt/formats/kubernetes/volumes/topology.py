@@ -14,13 +14,7 @@ from kantopt.schema.snapshot import Node
 class VolumeTopology:
     """Tells whether it matters to others on which node a volume is made.
 
-    Parameters
-    ----------
-    objects
-        Those of the input. The CSINodes tell the labels by which a driver knows where volumes are
-        (``topologyKeys``).
-    nodes
-        Nodes of the input.
+    CSINodes tell the labels by which a driver knows where volumes are (``topologyKeys``).
     """
 
     def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from kantopt.errors import UsageError
@@ -15,6 +15,9 @@ from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.notes import Notes
+
+_HASH = "pod-template-hash"
+_JOB_SET = "jobset.sigs.k8s.io/jobset-name"
 
 
 class Asked:
@@ -100,3 +103,20 @@ class Asked:
 
     def _matching(self, *names: str) -> set[str]:
         return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
+
+
+def names_of(pods: Iterable[Pod]) -> Iterator[str]:
+    """Yield NAMESPACE/NAME of the owners of some pods, and of Deployments and JobSets behind them.
+
+    A pod's own name is in its job's document. A Deployment is known by the name of its ReplicaSet,
+    which ends in the hash that the pods have as a label.
+    """
+    for pod in pods:
+        if not pod.owner_name:
+            continue
+        yield f"{pod.namespace}/{pod.owner_name}"
+        if job_set := pod.labels.get(_JOB_SET):
+            yield f"{pod.namespace}/{job_set}"
+        ending = f"-{pod.labels.get(_HASH, '')}"
+        if pod.owner_kind == "ReplicaSet" and len(ending) > 1 and pod.owner_name.endswith(ending):
+            yield f"{pod.namespace}/{pod.owner_name.removesuffix(ending)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kantopt.formats.imported import Imported, reporting
-from kantopt.formats.kubernetes.asked import Asked
+from kantopt.formats.kubernetes.asked import Asked, names_of
 from kantopt.formats.kubernetes.assigned import with_assigned
 from kantopt.formats.kubernetes.card_shares import CardShares
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
@@ -19,7 +19,6 @@ from kantopt.formats.kubernetes.followers import followers
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
-from kantopt.formats.kubernetes.known_as import names_of
 from kantopt.formats.kubernetes.koordinator.kept_room import without_kept
 from kantopt.formats.kubernetes.koordinator.reservations import with_reservations
 from kantopt.formats.kubernetes.koordinator.shared_gpus import with_shared_gpus

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kantopt.formats.slurm import names
@@ -17,9 +17,8 @@ from kantopt.formats.slurm.eligible import (
 from kantopt.formats.slurm.identity import labels_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.policy import STEP, Standing
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.requeue import may_requeue, with_causes
 from kantopt.formats.slurm.shapes import Shape, held, is_of_user, wanted
-from kantopt.formats.slurm.states import is_suspended
+from kantopt.formats.slurm.states import is_suspended, may_requeue
 from kantopt.formats.slurm.surroundings import Piece, Surroundings
 from kantopt.formats.slurm.tres import Amounts, types_of
 from kantopt.schema.base import Expression, LabelSelector
@@ -35,6 +34,7 @@ from kantopt.schema.jobs import (
 )
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import HOSTNAME
+from kantopt.schema.stays import Fixed
 
 
 class JobsReader:
@@ -71,7 +71,7 @@ class JobsReader:
             text = "jobs on several nodes are not moved: all of their pods would restart"
             around.notes.add(text, first.id)
         if running:
-            podsets = [*with_causes(podsets, [piece.record for piece in pieces], shares=shares)]
+            podsets = [*_with_causes(podsets, [piece.record for piece in pieces], shares=shares)]
             around.note_cpus(first.id, paused=paused, shares=shares)
         number = around.tiers[standing.tier]
         rank = around.ranks.get((number, around.policy.turn(record)), 1)
@@ -336,3 +336,26 @@ class JobsReader:
 
 def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
     return PodAntiAffinityTerm(topology_key=HOSTNAME, label_selector=whom, namespaces=tuple(of))
+
+
+def _with_causes(
+    podsets: Iterable[PodSet], records: Sequence[Record], *, shares: bool
+) -> tuple[PodSet, ...]:
+    """Say of the pod sets of a job that runs why it is not moved, if anything speaks against it.
+
+    ``shares``: it shares CPUs with others.
+    """
+    sets = tuple(podsets)
+    causes: list[Fixed] = []
+    if not all(map(may_requeue, records)):
+        causes.append("not-requeued")
+    if any(map(is_suspended, records)):
+        causes.append("suspended")
+    if shares:
+        causes.append("shared-cpus")
+    if sum(podset.count for podset in sets) > 1:
+        causes.append("several-nodes")
+    return tuple(
+        podset.model_copy(update={"stays": ("terminating",) if podset.terminating else (*causes,)})
+        for podset in sets
+    )

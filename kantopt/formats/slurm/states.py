@@ -46,6 +46,11 @@ def is_suspended(record: Record) -> bool:
     return "SUSPENDED" in record.flags("JobState")
 
 
+def may_requeue(record: Record) -> bool:
+    """Whether a job can be put back into the queue: a batch job whose user allows it."""
+    return record.number("Requeue", 1) == 1 and record.number("BatchFlag", 1) == 1
+
+
 def held(record: Record, moment: str | None) -> str:
     """Say why a job that waits cannot be given nodes by Slurm now; empty if it can.
 

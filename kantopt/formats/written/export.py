@@ -19,8 +19,7 @@ from kantopt.formats.written.kai import KAI
 from kantopt.formats.written.kueue import KUEUE
 from kantopt.formats.written.native import KOORDINATOR, KUBERNETES
 from kantopt.formats.written.plain import Data, plain_objects, thing
-from kantopt.formats.written.pods import Marks, pods, unnamed
-from kantopt.formats.written.system import System
+from kantopt.formats.written.pods import Marks, System, pods, unnamed
 from kantopt.formats.written.volcano import VOLCANO
 from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import Job

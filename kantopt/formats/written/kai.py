@@ -9,8 +9,7 @@ from kantopt.formats.kubernetes.node_groups import SHARD
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
-from kantopt.formats.written.pods import Marks
-from kantopt.formats.written.system import System, Words
+from kantopt.formats.written.pods import Marks, System, Words
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.jobs import Job, TopologyRequest
 from kantopt.schema.quantity import to_base

@@ -9,8 +9,7 @@ from kantopt.formats.kubernetes.jobs import unused
 from kantopt.formats.kubernetes.pods import QUEUE_NAME
 from kantopt.formats.written.gangs import is_gang, label_of, labels_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
-from kantopt.formats.written.pods import Marks, template
-from kantopt.formats.written.system import System, Words
+from kantopt.formats.written.pods import Marks, System, Words, template
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Queue
 

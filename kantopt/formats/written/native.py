@@ -8,8 +8,7 @@ from kantopt.formats.kubernetes.koordinator.reservation_owners import owner_obje
 from kantopt.formats.kubernetes.koordinator.reservations import GROUP, KIND
 from kantopt.formats.written.gangs import is_gang, label_of, minima
 from kantopt.formats.written.plain import Data, identity, thing
-from kantopt.formats.written.pods import Marks
-from kantopt.formats.written.system import System, Words
+from kantopt.formats.written.pods import Marks, System, Words
 from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.reservation import Reservation

@@ -1,8 +1,8 @@
-"""The pods of a job, those that run and those that wait, and what says where they may go."""
+"""The pods of a job with what a batch system says of it, and what says where they may go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 
@@ -20,6 +20,7 @@ from kantopt.schema.jobs import (
     PodSet,
     PreferredPods,
 )
+from kantopt.schema.snapshot import ClusterSnapshot
 
 _LONG_AGO = "1970-01-01T00:00:00Z"
 
@@ -31,6 +32,29 @@ class Marks:
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     spec: Data = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How one job is said: objects beside its pods, and marks on them by role."""
+
+    objects: Sequence[Data] = ()
+    marks: Mapping[str, Marks] = field(default_factory=dict)
+    remark: str = ""
+    """What of the form in which it is said is worth a note."""
+    has_pods: bool = True
+    """False: the objects stand for pods that do not exist yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A batch system's own objects, beside nodes, pods, classes and budgets."""
+
+    cluster: Callable[[ClusterSnapshot, Sequence[Job]], Sequence[Data]]
+    """Queues and topology."""
+    job: Callable[[ClusterSnapshot, Job], Words]
+    tells_topology: bool
+    """Whether its objects say which labels are levels."""
 
 
 def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:

@@ -9,8 +9,7 @@ from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.kubernetes.topology import HYPERNODE_LABEL
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, labels_of, minima
 from kantopt.formats.written.plain import Data, thing
-from kantopt.formats.written.pods import Marks
-from kantopt.formats.written.system import System, Words
+from kantopt.formats.written.pods import Marks, System, Words
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot

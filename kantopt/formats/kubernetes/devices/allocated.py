@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices, claims_of
-from kantopt.formats.kubernetes.devices.extended import extended_resources
+from kantopt.formats.kubernetes.devices.requests import DeviceClasses, Request
+from kantopt.formats.kubernetes.devices.resources import accepted
+from kantopt.formats.kubernetes.devices.slices import read_devices
 from kantopt.formats.kubernetes.disruption import controls
 from kantopt.formats.kubernetes.nodes import read_term
 from kantopt.formats.kubernetes.objects import Objects
@@ -32,7 +34,7 @@ class ResourceClaims:
             for name, amount in node.at("status").amounts("allocatable", up=False).items():
                 if amount:
                     offering.setdefault(name, set()).add(node.at("metadata").name())
-        served = extended_resources(objects)
+        served = _extended_resources(objects)
         self._extended = served.keys() - offering.keys()
         """Resources that no node offers: devices of a class are claimed for who asks for them."""
         self._offered, self._classless = offering.keys(), not served
@@ -116,3 +118,23 @@ class ResourceClaims:
             return []
         terms = status.at("allocation", "nodeSelector").list("nodeSelectorTerms")
         return [tuple(read_term(term) for term in terms) or NOWHERE]
+
+
+def _extended_resources(objects: Objects) -> dict[str, set[str]]:
+    """Return the nodes with devices for each resource that stands for a class.
+
+    Those are what a DeviceClass names as its ``extendedResourceName``, and a name that each class
+    has anyway. Of a class whose selectors are not read all devices count.
+    """
+    classes = objects.by_name("resource.k8s.io", "DeviceClass")
+    devices = read_devices(objects.of("resource.k8s.io", "ResourceSlice")) if classes else ()
+    requests = {name: Request(name, (), tolerant=False) for _, name in classes}
+    told, _ = accepted(requests.values(), DeviceClasses(classes), devices or ())
+    found: dict[str, set[str]] = {}
+    for (_, name), view in classes.items():
+        members = told.get(requests[name])
+        nodes = {d.node for d in devices or () if members is None or d.id in members}
+        for resource in (f"{CLAIMED}{name}", view.at("spec").text("extendedResourceName")):
+            if resource:
+                found.setdefault(resource, set()).update(nodes)
+    return found

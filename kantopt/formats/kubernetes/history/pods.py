@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from kantopt.formats.kubernetes.history.decided import is_free_for
 from kantopt.formats.kubernetes.history.fates import GONE, Events, became
 from kantopt.formats.kubernetes.history.kinds import Kinds, key_of
 from kantopt.formats.kubernetes.history.owners import Owners
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
+from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
+from kantopt.formats.kubernetes.nodes import read_node
+from kantopt.formats.kubernetes.nominated import may_enter, requests_of, take
 from kantopt.formats.kubernetes.objects import ended
+from kantopt.formats.kubernetes.pods import read_pod
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used
+from kantopt.formats.notes import Notes
 from kantopt.formats.pair import Key
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Fate
+from kantopt.schema.quantity import to_base
 
 
 class Dumps:
@@ -240,7 +245,7 @@ class Dumps:
             and key_of(other) != key_of(pod)
         ]
         leaving = any(other.terminating for other in others if other.node)
-        return node if leaving or is_free_for(pod, self._places[node], others) else ""
+        return node if leaving or _is_free_for(pod, self._places[node], others) else ""
 
     def freed(self, was: View, now: View) -> bool:
         """Whether a pod that waits was held by a gate in the first dump, or by an unbound claim."""
@@ -313,3 +318,26 @@ def _classes(dumps: Iterable[Kinds]) -> dict[str, tuple[int, str]]:
         if view.flag("globalDefault"):
             found[""] = value
     return found
+
+
+def _is_free_for(pod: View, node: View, others: Iterable[View]) -> bool:
+    """Whether a node admits a pod and has room for it beside others: as far as requests tell.
+
+    Others are those who have the node or are to have it.
+    """
+    notes = Notes()
+    own, place = read_pod(pod, NO_NAMESPACES, notes), read_node(node, notes)
+    beside = [read_pod(other, NO_NAMESPACES, notes) for other in others]
+    room = {name: to_base(name, value) for name, value in place.allocatable.items()}
+    for each in (own, *beside):
+        take(room, requests_of(each))
+    return (
+        may_enter(own, place)
+        and all(room[name] >= 0 for name, n in requests_of(own).items() if n)
+        and not any(
+            port.excludes(other)
+            for port in own.shape["host_ports"]
+            for each in beside
+            for other in each.shape["host_ports"]
+        )
+    )

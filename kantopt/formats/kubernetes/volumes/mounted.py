@@ -8,12 +8,12 @@ from dataclasses import replace
 from kantopt.formats.kubernetes.disruption import controls
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
+from kantopt.formats.kubernetes.volumes.attachments import driver_of
 from kantopt.formats.kubernetes.volumes.claim_users import ClaimUsers
 from kantopt.formats.kubernetes.volumes.disks import InlineDisks
 from kantopt.formats.kubernetes.volumes.free_volumes import FreeVolumes, affinity_of
 from kantopt.formats.kubernetes.volumes.stock import joined
 from kantopt.formats.kubernetes.volumes.storage_capacity import StorageCapacities
-from kantopt.formats.kubernetes.volumes.topology import VolumeTopology
 from kantopt.formats.kubernetes.volumes.waiting_claims import (
     CHOSEN,
     NOWHERE,
@@ -26,6 +26,7 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
 )
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
+from kantopt.schema.eligibility import affinity_matches
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.snapshot import Node
 
@@ -61,7 +62,7 @@ class Volumes:
         ]
         self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
         self._capacities = StorageCapacities(objects, self._waiting, nodes)
-        self._topology = VolumeTopology(objects, nodes)
+        self._topology = _Topology(objects, nodes)
         self._users = ClaimUsers(objects)
         self._disks = InlineDisks(objects)
         self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
@@ -209,3 +210,40 @@ def _zone(key: str, values: tuple[str, ...]) -> Terms:
         terms.append((Expression(key=key, operator="DoesNotExist"), today))
     terms.append(tuple(Expression(key=name, operator="DoesNotExist") for name in _ZONES))
     return tuple(NodeSelectorTerm(match_expressions=term) for term in terms)
+
+
+class _Topology:
+    """Tells whether it matters to others on which node a volume is made.
+
+    CSINodes tell the labels by which a driver knows where volumes are (``topologyKeys``).
+    """
+
+    def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self._keys: dict[str, set[str]] = {}
+        told = objects.of("storage.k8s.io", "CSINode")
+        self._told = bool(told)
+        for view in told:
+            for driver in view.at("spec").list("drivers"):
+                keys = self._keys.setdefault(driver.text("name"), set())
+                keys.update(driver.strings("topologyKeys"))
+
+    def everywhere(self, provisioner: str, lists: Sequence[Terms]) -> bool:
+        """Whether a volume can be used on all nodes on which it may be made, whichever it is.
+
+        Parameters
+        ----------
+        provisioner
+            Who makes it.
+        lists
+            Terms of which a node must match one of each, for a volume to be made there.
+        """
+        found = [n for n in self._nodes if all(affinity_matches(terms, n) for terms in lists)]
+        if len(found) < 2:
+            return True
+        if not self._told:
+            return False
+        keys = {e.key for terms in lists for term in terms for e in term.match_expressions}
+        keys |= self._keys.get(driver_of(provisioner), set())
+        places = {tuple(node.labels.get(key) for key in sorted(keys)) for node in found}
+        return len(places) == 1

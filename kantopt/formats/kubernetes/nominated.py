@@ -34,10 +34,7 @@ def with_rooms(
     if not wanted:
         return pods
     open_ = {node.name: node for node in nodes if node.name in wanted}
-    free = {
-        node.name: {name: to_base(name, value) for name, value in node.allocatable.items()}
-        for node in open_.values()
-    }
+    free = {name: room_of(node) for name, node in open_.items()}
     held: dict[str, list[HostPort]] = {name: [] for name in free}
     for pod in pods:
         if pod.node in free and not pod.terminating:
@@ -101,6 +98,11 @@ def requests_of(pod: Pod) -> Amounts:
     """Return what a pod asks for, in base units."""
     requests: Mapping[str, str | int] = pod.shape["requests"]
     return {name: to_base(name, value) for name, value in requests.items()}
+
+
+def room_of(node: Node) -> Amounts:
+    """Return what a node offers, in base units."""
+    return {name: to_base(name, value) for name, value in node.allocatable.items()}
 
 
 def take(room: Amounts, amounts: Amounts) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kantopt.formats.kubernetes.demands import Gang, Wish, read_wish
 from kantopt.formats.kubernetes.gangs import Dialect, GangRef
-from kantopt.formats.kubernetes.kueue.workloads import Slices
+from kantopt.formats.kubernetes.kueue.workloads import Slices, by_role
 from kantopt.formats.kubernetes.nodes import bounded
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import POLICIES, Pod
@@ -160,7 +160,7 @@ class PodGroups:
                 self._notes.add(_APART, f"{ref.namespace}/{ref.name}")
             return Gang(min_count=total)
         spec = workload.at("spec")
-        sets = {item.text("name", "main"): item for item in spec.list("podSets")}
+        sets = by_role(spec, "podSets")
         minima = {
             name: item.integer("minCount", 0) or item.integer("count", 0) or 0
             for name, item in sets.items()
@@ -169,8 +169,8 @@ class PodGroups:
             minima = self._slices.more(workload)
         if any(pod.node for pod in pods):
             # Kueue starts a job with fewer pods than it asks for; it never takes some away later.
-            for given in workload.at("status", "admission").list("podSetAssignments"):
-                name = given.text("name", "main")
+            admission = workload.at("status", "admission")
+            for name, given in by_role(admission, "podSetAssignments").items():
                 minima[name] = given.integer("count", 0) or minima.get(name, 0)
         wish, role_wish = self._together(ref, sets)
         return Gang(

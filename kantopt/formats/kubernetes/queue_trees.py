@@ -27,6 +27,15 @@ class Placed:
     """What nobody else may have, in base units."""
 
 
+def upwards(name: str, parents: Mapping[str, str]) -> list[str]:
+    """Return a name and those above it, as far as they are known; a circle is gone through once."""
+    found: list[str] = []
+    while name in parents and name not in found:
+        found.append(name)
+        name = parents[name]
+    return found
+
+
 def with_parents(placed: Sequence[Placed], notes: Notes) -> Iterator[Queue]:
     """Yield the queues of one system, those below limits in cohorts.
 

@@ -10,7 +10,7 @@ from typing import Any
 from kantopt.formats.kubernetes.kai_gpus import gpus_held
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.queue_trees import Placed, with_parents
+from kantopt.formats.kubernetes.queue_trees import Placed, upwards, with_parents
 from kantopt.formats.kubernetes.runtime import queue_runtime
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -49,13 +49,14 @@ class Queues:
         self.queues = tuple(found.values())
         views = objects.of("scheduling.run.ai", "Queue")
         self._specs = {view.at("metadata").name(): view.at("spec") for view in views}
+        self._parents = {name: spec.text("parentQueue") for name, spec in self._specs.items()}
         self._names = set(found)
         self.with_quota = frozenset(
-            view.at("metadata").name()
-            for view in objects.of("scheduling.run.ai", "Queue")
+            name
+            for name, spec in self._specs.items()
             for key in KAI_UNITS
-            if (quota := number(view.at("spec", "resources", key), "quota")) is not None
-            and quota >= 0
+            if (number(spec.at("resources", key), "quota") or 0) >= 0
+            and "quota" in spec.at("resources", key)
         )
         """Queues of KAI's that say what jobs which are not preemptible may have of a resource."""
 
@@ -71,7 +72,7 @@ class Queues:
             for name in {*item.queues, *item.beyond} - {own[item.job]}:
                 asked.setdefault(name, set()).add(own[item.job])
         for queue in self.queues:
-            line = self._line(queue.name)
+            line = upwards(queue.name, self._parents)
             times = [
                 self._grace(self._apart(line, other), "reclaimMinRuntime")
                 for other in asked.get(queue.name, ())
@@ -91,17 +92,9 @@ class Queues:
 
     def _apart(self, line: list[str], other: str) -> list[str]:
         """Return a line from the topmost queue on that is not above another queue as well."""
-        above = {*self._line(other)}
+        above = {*upwards(other, self._parents)}
         own = sum(name not in above for name in line)
         return line[max(0, own - 1) :]
-
-    def _line(self, name: str) -> list[str]:
-        """Return a queue of KAI's and those above it."""
-        found = list[str]()
-        while name in self._specs and name not in found:
-            found.append(name)
-            name = self._specs[name].text("parentQueue")
-        return found
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""

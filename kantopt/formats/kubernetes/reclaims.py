@@ -21,6 +21,7 @@ from kantopt.formats.kubernetes.gangs import Dialect
 from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.kueue.preemption import ANY
 from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.kubernetes.queue_trees import upwards
 from kantopt.formats.kubernetes.queues import KAI_UNITS, number
 from kantopt.formats.view import View
 from kantopt.schema.asks import asks, one_pod
@@ -124,6 +125,7 @@ class _Queues:
         shared: AbstractSet[str],
     ) -> None:
         self._shares = shares
+        self._parents = {name: share.parent for name, share in shares.items()}
         self._shared = shared
         """Names of queues that jobs of others bear as well: no plan tells them apart."""
         self._known: dict[tuple[str, str], tuple[set[bool], dict[str, int]]] = {}
@@ -134,11 +136,11 @@ class _Queues:
             if job.running:
                 self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
                 self._kinds.setdefault(job.queue_name, set()).add(_kind(job))
-                for name in self._line(job.queue_name):
+                for name in upwards(job.queue_name, self._parents):
                     self._used.setdefault(name, Counter()).update(asks(job))
         gpus: dict[str, Fraction] = {}
         for queue, amount in held.items():
-            for name in self._line(queue):
+            for name in upwards(queue, self._parents):
                 gpus[name] = gpus.get(name, Fraction(0)) + amount
         for name, amount in gpus.items():
             self._used.setdefault(name, Counter())[KAI_UNITS["gpu"][0]] += ceil(amount)
@@ -230,19 +232,11 @@ class _Queues:
 
     def _apart(self, own: str, other: str) -> tuple[str, str]:
         """Return the queues by which two are weighed: the topmost above them that differ."""
-        mine, theirs = self._line(own), self._line(other)
+        mine, theirs = upwards(own, self._parents), upwards(other, self._parents)
         while mine and theirs and mine[-1] == theirs[-1]:
             mine.pop()
             theirs.pop()
         return mine[-1] if mine else "", theirs[-1] if theirs else ""
-
-    def _line(self, name: str) -> list[str]:
-        """Return a queue and those above it, as far as the input has them."""
-        found: list[str] = []
-        while name in self._shares and name not in found:
-            found.append(name)
-            name = self._shares[name].parent
-        return found
 
 
 def _kai(view: View) -> _Share:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kantopt.formats.kubernetes.objects import Objects
+from kantopt.formats.kubernetes.queue_trees import upwards
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import HOSTNAME, Node, Topology, TopologyLevel
@@ -213,16 +214,9 @@ def _topology_object(view: View) -> list[tuple[str, str]]:
 def _layers(view: View, notes: Notes) -> list[tuple[str, str]]:
     """Read the layers of Koordinator's network, the outermost first, without the nodes below."""
     layers = {item.text("topologyLayer"): item for item in view.at("spec").list(_LAYERS)}
-
-    def depth(name: str) -> int:
-        seen: list[str] = []
-        while name in layers and name not in seen:
-            seen.append(name)
-            name = layers[name].text("parentTopologyLayer")
-        return len(seen)
-
+    parents = {name: item.text("parentTopologyLayer") for name, item in layers.items()}
     found = []
-    for name in sorted(layers, key=depth):
+    for name in sorted(layers, key=lambda name: len(upwards(name, parents))):
         keys = layers[name].strings("labelKey")
         if len(keys) > 1:
             notes.add("layers of several labels have the first of them", name)

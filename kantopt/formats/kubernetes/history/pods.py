@@ -11,7 +11,7 @@ from kantopt.formats.kubernetes.history.owners import Owners
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.nodes import read_node
-from kantopt.formats.kubernetes.nominated import may_enter, requests_of, take
+from kantopt.formats.kubernetes.nominated import may_enter, requests_of, room_of, take
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.kubernetes.pods import read_pod
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used
@@ -19,7 +19,6 @@ from kantopt.formats.notes import Notes
 from kantopt.formats.pair import Key
 from kantopt.formats.view import View
 from kantopt.schema.answers.history import Fate
-from kantopt.schema.quantity import to_base
 
 
 class Dumps:
@@ -328,7 +327,7 @@ def _is_free_for(pod: View, node: View, others: Iterable[View]) -> bool:
     notes = Notes()
     own, place = read_pod(pod, NO_NAMESPACES, notes), read_node(node, notes)
     beside = [read_pod(other, NO_NAMESPACES, notes) for other in others]
-    room = {name: to_base(name, value) for name, value in place.allocatable.items()}
+    room = room_of(place)
     for each in (own, *beside):
         take(room, requests_of(each))
     return (

@@ -21,14 +21,14 @@ from kantopt.formats.kubernetes.koordinator.reservation_owners import (
 from kantopt.formats.kubernetes.koordinator.whole_gpus import WholeGpus
 from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.nodes import selector_keys
-from kantopt.formats.kubernetes.nominated import Amounts, may_enter, requests_of, take
+from kantopt.formats.kubernetes.nominated import Amounts, may_enter, requests_of, room_of, take
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.runtime import duration_seconds
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
-from kantopt.schema.quantity import from_base, to_base
+from kantopt.schema.quantity import from_base
 from kantopt.schema.reservation import Reservation
 from kantopt.schema.snapshot import Node
 
@@ -91,10 +91,7 @@ def with_reservations(
         return list(members)
     by_name = {node.name: node for node in nodes}
     rooms = [room for view in views if (room := _room(view, by_name, gpus, now, notes)) is not None]
-    free = {
-        room.node.name: {r: to_base(r, n) for r, n in room.node.allocatable.items()}
-        for room in rooms
-    }
+    free = {room.node.name: room_of(room.node) for room in rooms}
     for member in members:
         if member.pod.node in free:
             take(free[member.pod.node], requests_of(member.pod))

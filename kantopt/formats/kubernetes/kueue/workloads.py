@@ -68,7 +68,7 @@ class KueueWorkloads:
         if reserved:
             text = "pods that wait though Kueue has admitted them: their jobs hold their quota"
             self._notes.add(text, pod.full_name)
-        sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
+        sets = [*by_role(view.at("spec"), "podSets")]
         role = sets[0] if len(sets) == 1 else ""
         gated = reserved and GATE in pod.ref.scheduling_gates
         pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role), keep=gated)
@@ -224,27 +224,23 @@ class Admitted:
     """Pods that have ended and given back their part, which ``count`` is without."""
 
 
+def by_role(view: View, key: str) -> dict[str, View]:
+    """Return what a list says of each pod set, by its name."""
+    return {item.text("name", "main"): item for item in view.list(key)}
+
+
 def admitted(workload: View) -> dict[str, Admitted]:
     """Return what Kueue has given each pod set, without the pods that have ended already."""
     status = workload.at("status")
-    ended = {
-        item.text("name", "main"): item.integer("count", 0) or 0
-        for item in status.list("reclaimablePods")
-    }
-    counts = {
-        item.text("name", "main"): item.integer("count", 0) or 0
-        for item in workload.at("spec").list("podSets")
-    }
-    given = {
-        item.text("name", "main"): item for item in status.at("admission").list("podSetAssignments")
-    }
+    ended = by_role(status, "reclaimablePods")
+    given = by_role(status.at("admission"), "podSetAssignments")
     found = {}
-    for name, asked in counts.items():
+    for name, asked in by_role(workload.at("spec"), "podSets").items():
         own = given.get(name)
         count = None if own is None else own.integer("count", 0)
         flavors = () if own is None else tuple(sorted({*own.words("flavors").values()}))
-        most = asked if count is None else count
-        done = ended.get(name, 0)
+        most = asked.integer("count", 0) or 0 if count is None else count
+        done = ended[name].integer("count", 0) or 0 if name in ended else 0
         found[name] = Admitted(max(0, most - done), flavors, min(done, most))
     return found
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.schema.jobs import JobList
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.jobs import Job, JobList
+from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata, Topology
 
 
 class Aside(NamedTuple):
@@ -61,6 +62,25 @@ class Imported:
     """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
     unnamed: Unnamed | None = None
     """What pods get of CPUs and memory if they name none; ``None``: nothing."""
+
+
+def cluster_of(
+    name: str, nodes: Iterable[Node], jobs: Iterable[Job] = (), topology: Topology | None = None
+) -> tuple[ClusterSnapshot, JobList]:
+    """Return the documents of a cluster: jobs of one pod set, with a place where they run."""
+    running: list[Job] = []
+    waiting: list[Job] = []
+    for job in jobs:
+        (running if job.pod_sets[0].assignments else waiting).append(job)
+    snapshot = ClusterSnapshot(
+        api_version=API_VERSION,
+        kind="ClusterSnapshot",
+        metadata=SnapshotMetadata(name=name),
+        topology=topology or Topology(),
+        nodes=tuple(nodes),
+        jobs=tuple(running),
+    )
+    return snapshot, JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
 
 
 @contextlib.contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
-from kantopt.schema.base import API_VERSION, LabelSelector
+from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import (
     Assignment,
     DeviceRequest,
@@ -23,7 +24,6 @@ from kantopt.schema.snapshot import (
     ClusterSnapshot,
     Node,
     NodeDevices,
-    SnapshotMetadata,
     Topology,
     TopologyLevel,
 )
@@ -76,21 +76,9 @@ def read_vm_rescheduling(
         TopologyLevel(name="cluster", node_label="cluster"),
         TopologyLevel(name="rack", node_label="rack"),
     )
-    jobs = list(reader.jobs.values())
-    snapshot = ClusterSnapshot(
-        api_version=API_VERSION,
-        kind="ClusterSnapshot",
-        metadata=SnapshotMetadata(name="vm-rescheduling"),
-        topology=Topology(levels=levels),
-        nodes=tuple(reader.nodes.values()),
-        jobs=tuple(job for job in jobs if job.pod_sets[0].assignments),
-    )
-    pending = tuple(job for job in jobs if not job.pod_sets[0].assignments)
-    return (
-        snapshot,
-        JobList(api_version=API_VERSION, kind="JobList", jobs=pending),
-        notes.lines(),
-    )
+    nodes, jobs = reader.nodes.values(), reader.jobs.values()
+    documents = cluster_of("vm-rescheduling", nodes, jobs, Topology(levels=levels))
+    return (*documents, notes.lines())
 
 
 class _Reader:

@@ -6,12 +6,13 @@ Pods may ask for part of one GPU, so GPUs are devices of 1000 milli-GPU each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import Row, header_of, rows_of
-from kantopt.schema.base import API_VERSION, Expression
+from kantopt.schema.base import Expression
 from kantopt.schema.hints import quote
 from kantopt.schema.jobs import (
     Assignment,
@@ -22,7 +23,7 @@ from kantopt.schema.jobs import (
     PodSet,
 )
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices, SnapshotMetadata
+from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices
 
 MODEL_LABEL = "alibabacloud.com/gpu-card-model"
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -43,6 +44,25 @@ def kind_of(text: str) -> str | None:
         if set(columns) <= set(header):
             return kind
     return None
+
+
+def by_kind(
+    files: Sequence[tuple[str, str]],
+    kinds: Collection[str],
+    expected: str,
+    problems: list[Problem],
+) -> dict[str, tuple[str, str]]:
+    """Return name and text of each file by its kind; of other kinds, or a second, is reported."""
+    found: dict[str, tuple[str, str]] = {}
+    for file, text in files:
+        kind = kind_of(text)
+        if kind is None or kind not in kinds or kind in found:
+            header = f"the header {quote(text.partition(chr(10))[0].strip())}"
+            said = f"a second {kind} file" if kind in found else header
+            problems.append(Problem(file, "", said, expected))
+        else:
+            found[kind] = file, text
+    return found
 
 
 def read_openb(
@@ -69,16 +89,9 @@ def read_openb(
         For files that are none of the three, and with file and line of what is wrong in them.
     """
     problems: list[Problem] = []
-    tables: dict[str, list[Row]] = {}
-    for file, text in files:
-        kind = kind_of(text)
-        if kind is None or kind in tables:
-            header = text.partition("\n")[0].strip()
-            found = f"a second {kind} file" if kind else f"the header {quote(header)}"
-            expected = "an openb node list, pod list or placement, each once"
-            problems.append(Problem(file, "", found, expected))
-        else:
-            tables[kind] = list(rows_of(file, text, problems))
+    expected = "an openb node list, pod list or placement, each once"
+    texts = by_kind(files, ("nodes", "pods", "placement"), expected, problems)
+    tables = {kind: list(rows_of(*text, problems)) for kind, text in texts.items()}
     if not problems and ("nodes" not in tables or not tables.keys() & {"pods", "placement"}):
         expected = "a node list and a pod list or placement"
         problems.append(
@@ -91,20 +104,7 @@ def read_openb(
     jobs = _jobs(tables, nodes, notes)
     if problems:
         raise BadDataError(problems)
-    running = tuple(job for job in jobs if job.pod_sets[0].assignments)
-    waiting = tuple(job for job in jobs if not job.pod_sets[0].assignments)
-    snapshot = ClusterSnapshot(
-        api_version=API_VERSION,
-        kind="ClusterSnapshot",
-        metadata=SnapshotMetadata(name="openb"),
-        nodes=tuple(nodes.values()),
-        jobs=running,
-    )
-    return (
-        snapshot,
-        JobList(api_version=API_VERSION, kind="JobList", jobs=waiting),
-        notes.lines(),
-    )
+    return (*cluster_of("openb", nodes.values(), jobs), notes.lines())
 
 
 def nodes_of(rows: Iterable[Row]) -> dict[str, Node]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
-from kantopt.formats.traces.openb import POD_COLUMNS, job_of, kind_of, nodes_of
+from kantopt.formats.traces.openb import POD_COLUMNS, by_kind, job_of, nodes_of
 from kantopt.formats.traces.rows import MOST_SECONDS, check_columns, rows_of
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import quote
-from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata
+from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.schema.trace import Trace, TraceJob
 
 _TIMES = ("creation_time", "deletion_time", "scheduled_time")
@@ -35,16 +35,8 @@ def read_openb_trace(files: Sequence[tuple[str, str]]) -> tuple[ClusterSnapshot 
         For other files, and with file, line and column of all that is wrong.
     """
     problems: list[Problem] = []
-    texts: dict[str, tuple[str, str]] = {}
-    for file, text in files:
-        kind = kind_of(text)
-        if kind not in {"nodes", "pods"} or kind in texts:
-            header = quote(text.partition("\n")[0].strip())
-            found = f"a second {kind} file" if kind in texts else f"the header {header}"
-            expected = "an openb pod list and perhaps a node list, each once"
-            problems.append(Problem(file, "", found, expected))
-        else:
-            texts[kind] = (file, text)
+    expected = "an openb pod list and perhaps a node list, each once"
+    texts = by_kind(files, ("nodes", "pods"), expected, problems)
     if not problems and "pods" not in texts:
         problems.append(Problem(files[0][0], "", "only a node list", "a pod list as well"))
     if problems:
@@ -56,15 +48,7 @@ def read_openb_trace(files: Sequence[tuple[str, str]]) -> tuple[ClusterSnapshot 
     trace = _trace(*texts["pods"], problems)
     if problems:
         raise BadDataError(problems)
-    if not nodes:
-        return None, trace
-    snapshot = ClusterSnapshot(
-        api_version=API_VERSION,
-        kind="ClusterSnapshot",
-        metadata=SnapshotMetadata(name="openb"),
-        nodes=tuple(nodes.values()),
-    )
-    return snapshot, trace
+    return cluster_of("openb", nodes.values())[0] if nodes else None, trace
 
 
 def _trace(file: str, text: str, problems: list[Problem]) -> Trace:

@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import MOST_SECONDS
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import quote
 from kantopt.schema.jobs import PodSet
-from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata
+from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.schema.trace import Trace, TraceJob
 
 _FIELDS = (
@@ -137,7 +138,8 @@ def read_swf(
         notes=(*_said(machine, processor), *notes.lines()),
         jobs=tuple(job for _, job in found),
     )
-    return _snapshot(size, processor, name) if size else None, trace
+    machines = [Node(name="machine", allocatable={processor: size})] if size else []
+    return cluster_of(name, machines)[0] if machines else None, trace
 
 
 def _said(machine: dict[str, int], processor: str) -> tuple[str, ...]:
@@ -149,15 +151,6 @@ def _said(machine: dict[str, int], processor: str) -> tuple[str, ...]:
         beside = f", whatever the {nodes} nodes that the log tells of" if nodes else ""
         return (f"{start} on one node of all processors (MaxProcs){beside}",)
     return (f"{start} on one node; processors are the log's nodes (MaxNodes): it has no MaxProcs",)
-
-
-def _snapshot(size: int, processor: str, name: str) -> ClusterSnapshot:
-    return ClusterSnapshot(
-        api_version=API_VERSION,
-        kind="ClusterSnapshot",
-        metadata=SnapshotMetadata(name=name),
-        nodes=(Node(name="machine", allocatable={processor: size}),),
-    )
 
 
 def _read_header(

@@ -13,50 +13,31 @@ from kantopt.formats.view import Key, View
 from kantopt.schema.hints import shown
 
 KINDS = frozenset(
-    {
-        ("", "Node"),
-        ("", "Pod"),
-        ("", "Namespace"),
-        ("", "PersistentVolumeClaim"),
-        ("", "PersistentVolume"),
-        ("storage.k8s.io", "StorageClass"),
-        ("storage.k8s.io", "CSIDriver"),
-        ("storage.k8s.io", "CSINode"),
-        ("storage.k8s.io", "CSIStorageCapacity"),
-        ("storage.k8s.io", "VolumeAttachment"),
-        ("resource.k8s.io", "ResourceClaim"),
-        ("resource.k8s.io", "ResourceSlice"),
-        ("resource.k8s.io", "DeviceClass"),
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("batch", "Job"),
-        ("jobset.x-k8s.io", "JobSet"),
-        ("ray.io", "RayCluster"),
-        ("batch.volcano.sh", "Job"),
-        ("policy", "PodDisruptionBudget"),
-        ("scheduling.k8s.io", "PriorityClass"),
-        ("scheduling.k8s.io", "PodGroup"),
-        ("scheduling.k8s.io", "Workload"),
-        ("scheduling.run.ai", "PodGroup"),
-        ("scheduling.run.ai", "Queue"),
-        ("scheduling.run.ai", "BindRequest"),
-        ("scheduling.koordinator.sh", "Reservation"),
-        ("scheduling.koordinator.sh", "ClusterNetworkTopology"),
-        ("scheduling.volcano.sh", "PodGroup"),
-        ("scheduling.volcano.sh", "Queue"),
-        ("scheduling.x-k8s.io", "PodGroup"),
-        ("scheduling.sigs.k8s.io", "PodGroup"),
-        ("topology.volcano.sh", "HyperNode"),
-        ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
-        ("kai.scheduler", "Topology"),
-        ("kueue.x-k8s.io", "AdmissionCheck"),
-        ("kueue.x-k8s.io", "Topology"),
-        ("kueue.x-k8s.io", "ClusterQueue"),
-        ("kueue.x-k8s.io", "Cohort"),
-        ("kueue.x-k8s.io", "ResourceFlavor"),
-        ("kueue.x-k8s.io", "LocalQueue"),
-        ("kueue.x-k8s.io", "Workload"),
-    }
+    (group, kind)
+    for group, kinds in (
+        ("", ("Node", "Pod", "Namespace", "PersistentVolumeClaim", "PersistentVolume")),
+        ("storage.k8s.io", ("StorageClass", "CSIDriver", "CSINode", "CSIStorageCapacity")),
+        ("storage.k8s.io", ("VolumeAttachment",)),
+        ("resource.k8s.io", ("ResourceClaim", "ResourceSlice", "DeviceClass")),
+        ("apps", ("ReplicaSet", "StatefulSet")),
+        ("batch", ("Job",)),
+        ("jobset.x-k8s.io", ("JobSet",)),
+        ("ray.io", ("RayCluster",)),
+        ("batch.volcano.sh", ("Job",)),
+        ("policy", ("PodDisruptionBudget",)),
+        ("scheduling.k8s.io", ("PriorityClass", "PodGroup", "Workload")),
+        ("scheduling.run.ai", ("PodGroup", "Queue", "BindRequest")),
+        ("scheduling.koordinator.sh", ("Reservation", "ClusterNetworkTopology")),
+        ("scheduling.volcano.sh", ("PodGroup", "Queue")),
+        ("scheduling.x-k8s.io", ("PodGroup",)),
+        ("scheduling.sigs.k8s.io", ("PodGroup",)),
+        ("topology.volcano.sh", ("HyperNode",)),
+        ("leaderworkerset.x-k8s.io", ("LeaderWorkerSet",)),
+        ("kai.scheduler", ("Topology",)),
+        ("kueue.x-k8s.io", ("AdmissionCheck", "Topology", "ClusterQueue", "Cohort")),
+        ("kueue.x-k8s.io", ("ResourceFlavor", "LocalQueue", "Workload")),
+    )
+    for kind in kinds
 )
 """API groups and kinds that the import reads; the core group is empty."""
 
@@ -74,48 +55,21 @@ VERSIONS = {
 }
 """Versions whose fields the import knows, of the groups whose versions differ or may come to."""
 
+_ELASTIC = "elastic quotas are not read: they limit nobody"
 UNREAD = {
-    (group, kind): text
-    for group, kind, text in (
-        (
-            "",
-            "ResourceQuota",
-            "quotas of namespaces are not read: pods that are yet to be made may be refused",
-        ),
-        (
-            "scheduling.sigs.k8s.io",
-            "ElasticQuota",
-            "elastic quotas are not read: they limit nobody",
-        ),
-        ("scheduling.x-k8s.io", "ElasticQuota", "elastic quotas are not read: they limit nobody"),
-        (
-            "scheduling.k8s.io",
-            "CompositePodGroup",
-            "groups of pod groups are not read: each of these starts by itself",
-        ),
-    )
+    ("", "ResourceQuota"): (
+        "quotas of namespaces are not read: pods that are yet to be made may be refused"
+    ),
+    ("scheduling.sigs.k8s.io", "ElasticQuota"): _ELASTIC,
+    ("scheduling.x-k8s.io", "ElasticQuota"): _ELASTIC,
+    ("scheduling.k8s.io", "CompositePodGroup"): (
+        "groups of pod groups are not read: each of these starts by itself"
+    ),
 }
 """What to say of kinds that are not read although a plan would differ."""
 
-FETCHED = frozenset(
-    {
-        ("", "Namespace"),
-        ("", "PersistentVolumeClaim"),
-        ("", "PersistentVolume"),
-        ("", "Event"),
-        ("storage.k8s.io", "StorageClass"),
-        ("storage.k8s.io", "CSINode"),
-        ("storage.k8s.io", "CSIDriver"),
-        ("storage.k8s.io", "CSIStorageCapacity"),
-        ("storage.k8s.io", "VolumeAttachment"),
-        ("apps", "Deployment"),
-        ("apps", "DaemonSet"),
-        ("resource.k8s.io", "ResourceClaim"),
-        ("resource.k8s.io", "ResourceSlice"),
-        ("resource.k8s.io", "DeviceClass"),
-    }
-)
-"""Kinds to ask for (docs/kubernetes.md): where one is of no use nobody needs to hear of it."""
+_FETCHED = {("", "Event"), ("apps", "Deployment"), ("apps", "DaemonSet")}
+"""Kinds to ask for beside those (docs/kubernetes.md): two dumps tell more with them."""
 
 
 def flatten(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -166,7 +120,7 @@ class Objects:
                 # The API server says so in the place of what it was asked for.
                 view.problem("message", "the objects that were asked for")
             if (group, kind) not in KINDS:
-                if version and kind and (group, kind) not in FETCHED:
+                if version and kind and (group, kind) not in _FETCHED:
                     self.ignored.append((group, kind))
                 continue
             if version.rpartition("/")[2] not in VERSIONS.get(group, (version.rpartition("/")[2],)):

@@ -52,7 +52,7 @@ def by_kind(
     expected: str,
     problems: list[Problem],
 ) -> dict[str, tuple[str, str]]:
-    """Return name and text of each file by its kind; of other kinds, or a second, is reported."""
+    """Return name and text of each file by its kind; others, and second ones, are reported."""
     found: dict[str, tuple[str, str]] = {}
     for file, text in files:
         kind = kind_of(text)

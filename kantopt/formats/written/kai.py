@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from kantopt.formats.kubernetes.node_groups import SHARD
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
+from kantopt.formats.kubernetes.queues import KAI_UNITS
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks, System, Words
@@ -15,7 +16,7 @@ from kantopt.schema.jobs import Job, TopologyRequest
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
-_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "nvidia.com/gpu": ("gpu", 1)}
+_UNITS = {resource: (name, scale) for name, (resource, scale) in KAI_UNITS.items()}
 """KAI's name of a resource and what one of its units is in base units."""
 
 

@@ -58,12 +58,6 @@ class Lender:
     inside: str = ""
     """The cohort that it is in; ``cohort`` is the root above."""
 
-    def over(self, used: Mapping[str, int]) -> frozenset[str]:
-        """Return the resources of which more is used than it owns, or may be."""
-        return frozenset(
-            r for r, n in self.nominal.items() if (a := used.get(r, 0)) > n or (a and self.vague(r))
-        )
-
     def vague(self, resource: str) -> bool:
         """Whether several flavors have a resource."""
         return len(self.flavors.get(resource, ())) > 1
@@ -156,9 +150,9 @@ class _Lending:
                 self._used[job.queue_name] += asks(job)
         for job in running:
             self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
-        self._borrowed = {n: queue.over(self._used[n]) for n, queue in queues.items()}
+        self._borrowed = {n: _over(queue, self._used[n]) for n, queue in queues.items()}
         self._line, self._cohorts = cohorts.line, cohorts.summed(queues.values(), self._used)
-        self._over = {name: cohort.over() for name, cohort in self._cohorts.items()}
+        self._over = {name: _over(cohort, cohort.used) for name, cohort in self._cohorts.items()}
         self._told: set[str] = set()
         """Queues of which it is noted that flavors are not told apart."""
 
@@ -297,20 +291,20 @@ class _Cohort:
         for name, flavors in part.flavors.items():
             self.flavors[name] = self.flavors.get(name, frozenset()) | flavors
 
-    def over(self) -> frozenset[str]:
-        """Return the resources of which more is used than is owned, or may be."""
-        used = self.used
-        return frozenset(
-            r for r, n in self.nominal.items() if used[r] > n or (used[r] and self._vague(r))
-        )
-
     def lacking(self) -> frozenset[str]:
         """Return the resources that there may be too little of for all who wait."""
         return frozenset(
             r
             for r, amount in self.wanted.items()
-            if r in self.nominal and (self._vague(r) or self.used[r] + amount > self.nominal[r])
+            if r in self.nominal and (self.vague(r) or self.used[r] + amount > self.nominal[r])
         )
 
-    def _vague(self, resource: str) -> bool:
+    def vague(self, resource: str) -> bool:
+        """Whether several flavors have a resource, or only some of it is lent."""
         return resource in self.limited or len(self.flavors.get(resource, ())) > 1
+
+
+def _over(owner: Lender | _Cohort, used: Counter[str]) -> frozenset[str]:
+    """Return the resources of which more is used than is owned, or may be."""
+    nominal = owner.nominal.items()
+    return frozenset(r for r, n in nominal if used[r] > n or (used[r] and owner.vague(r)))

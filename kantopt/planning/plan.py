@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
+from kantopt.planning.below_own import below_own
 from kantopt.planning.document.held_to import held_to_words
 from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import below_own, beyond_notes, notes_about, unsure
+from kantopt.planning.queue_victims import beyond_notes, notes_about, unsure
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
@@ -93,7 +94,7 @@ def make_plan(
     deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
-    run.unsure = unsure(question.snapshot)
+    run.unsure = unsure(question.snapshot, question.pending, instance.model, question.about)
     notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()

@@ -115,8 +115,7 @@ class Question:
         if self.disturb:
             model = model.model_copy(update={"disturb": self.disturb})
         with kept():
-            patterns = model.pending if self.about is None else (self.about,)
-            asked = without_spared(self.snapshot, self.pending, patterns, model.required)
+            asked = without_spared(self.snapshot, self.pending, model, self.about)
             return build_instance(*asked, model, source=self.source)
 
 
@@ -201,14 +200,16 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
             if (job.namespace, job.name) not in known
             and not any(podset.assignments for podset in job.pod_sets)
         ]
-    notes = (*notes, *spared(snapshot, pending).lines(), *behind_line(snapshot, pending))
     model = next(
         (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
     )
+    waits = tuple(pending)
+    told = spared(snapshot, waits, model or load_model("mixed")).lines()
+    notes = (*notes, *told, *behind_line(snapshot, pending))
     question = Question(
         source=snapshots[0][0].file,
         snapshot=snapshot,
-        pending=tuple(pending),
+        pending=waits,
         model=model,
         plan=plan,
         notes=notes,

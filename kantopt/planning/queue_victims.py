@@ -3,8 +3,9 @@
 Kueue, KAI and Volcano evict by queues, kube-scheduler by priority. That a job may be evicted for
 one that waits and not for another, more important one, no rule says. So those that wait take turns:
 who would let others have victims that go for none of them evicts nobody beside these. Last come
-those who have no victims; before them first those that are required, then pods for kube-scheduler,
-which waits for nobody, then the most important, and of equals those who have more victims. Nor does
+those who need no victims, as they all have room with nobody gone, and those who have none; before
+them first those that are required, then pods for kube-scheduler, which waits for nobody, then the
+most important, and of equals those who have more victims. Who can never start has no turn. Nor does
 anybody evict beside these who only together with them asks for more than their queue's own, if that
 is all that it may take back. Of the jobs that run, those stay that nobody is left to evict.
 
@@ -17,13 +18,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from kantopt.formats.notes import Notes
+from kantopt.planning.unaided import Unaided, unaided
 from kantopt.planning.words import listed
 from kantopt.problem.chosen import asked_for, is_named
-from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.asks import asks
 from kantopt.schema.by_kueue import waits_for_kueue
@@ -31,10 +32,13 @@ from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.verify.step import Step
-from kantopt.verify.victims.preemptors import preemptors_of
 
 _NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
+_STAYS = "jobs that, by queues, go for none of those that wait are not evicted"
+_BEHIND = (
+    "jobs for which others are evicted than for those that wait and come first, or whose queue "
+    "owns no more than these ask for, evict nobody beside these"
+)
 
 
 class _Victim(NamedTuple):
@@ -62,6 +66,8 @@ class _Waiting:
     """Whether their queue says whom they evict, and not their priority alone."""
     queued_only: bool
     """Whether who is in no queue does not go for them: their scheduler evicts its own pods."""
+    fits: bool
+    """Whether they need no victims."""
     jobs: list[Job] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
@@ -86,6 +92,10 @@ class Spared:
     """Jobs that run and that nobody may evict, though more important ones wait."""
     behind: frozenset[str] = frozenset()
     """Jobs that wait and evict nobody, lest others get their victims."""
+    content: frozenset[str] = frozenset()
+    """The same of jobs that have room with nobody gone."""
+    idle: frozenset[str] = frozenset()
+    """The same of jobs that have no victims."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """What jobs count as to whom it concerns, where that is not what Kueue takes them for."""
 
@@ -93,12 +103,8 @@ class Spared:
         """Say so."""
         notes = Notes()
         for names, text in (
-            (self.stays, "jobs that, by queues, go for none of those that wait are not evicted"),
-            (
-                self.behind,
-                "jobs for which others are evicted than for those that wait and come first, or "
-                "whose queue owns no more than these ask for, evict nobody beside these",
-            ),
+            (self.stays, _STAYS),
+            (self.behind | self.idle, _BEHIND),
         ):
             for name in sorted(names):
                 notes.add(text, name)
@@ -108,20 +114,20 @@ class Spared:
 def without_spared(
     snapshot: ClusterSnapshot,
     pending: Sequence[Job],
-    patterns: Sequence[str] | None,
-    required: Sequence[str] = (),
+    model: Model,
+    about: str | None = None,
 ) -> tuple[ClusterSnapshot, tuple[Job, ...]]:
     """Return the cluster and the jobs that wait, those fixed that stay, as :func:`spared` says."""
-    found = spared(snapshot, pending, patterns, required)
+    found = spared(snapshot, pending, model, about)
 
     def settled(job: Job) -> Job:
         if job.full_name in found.priorities:
             job = job.model_copy(update={"priority": found.priorities[job.full_name]})
-        if job.full_name in found.behind:
+        if job.full_name in found.behind | found.content | found.idle:
             job = job.model_copy(update={"preemption_policy": "Never"})
         return _fixed(job) if job.full_name in found.stays else job
 
-    if found.stays or found.behind or found.priorities:
+    if found != Spared():
         jobs = tuple(map(settled, snapshot.jobs))
         snapshot = snapshot.model_copy(update={"jobs": jobs})
     return snapshot, tuple(map(settled, pending))
@@ -131,9 +137,8 @@ def notes_about(
     notes: Iterable[str], snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model
 ) -> tuple[str, ...]:
     """Return notes with those about all that waits put right for what a model asks about."""
-    all_that_waits = spared(snapshot, pending).lines()
-    asked = spared(snapshot, pending, model.pending, model.required).lines()
-    return (*(note for note in notes if note not in all_that_waits), *asked)
+    asked = spared(snapshot, pending, model).lines()
+    return (*(note for note in notes if not note.startswith((_STAYS, _BEHIND))), *asked)
 
 
 def beyond(snapshot: ClusterSnapshot, name: str) -> tuple[str, ...]:
@@ -151,9 +156,20 @@ def beyond_words(snapshot: ClusterSnapshot, *names: str) -> str:
     return f"By queues, jobs of {queues} may be evicted for {whom} that no plan evicts"
 
 
-def unsure(snapshot: ClusterSnapshot) -> frozenset[str]:
-    """Return the jobs for which more may be evicted than any plan evicts."""
-    return frozenset(item.job for item in snapshot.victims if item.beyond)
+def without_turn(
+    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None
+) -> frozenset[str]:
+    """Name the jobs that evict nobody though they may, as others come first."""
+    found = spared(snapshot, pending, model, about)
+    return found.behind | found.content
+
+
+def unsure(
+    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None
+) -> frozenset[str]:
+    """Return the jobs for which more may be evicted than any plan evicts, or in another turn."""
+    more = {item.job for item in snapshot.victims if item.beyond}
+    return without_turn(snapshot, pending, model, about) | more
 
 
 def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[str]:
@@ -163,46 +179,13 @@ def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[st
         yield f"{jobs}: {beyond_words(snapshot, *found)}"
 
 
-def below_own(snapshot: ClusterSnapshot, instance: Instance, placement: Placement) -> Iterator[str]:
-    """Name queues of which others take so much that their scheduler stops before the last job."""
-    excess = {item.job: item.excess for item in snapshot.victims if item.excess}
-    if not excess:
-        return
-    step = Step(instance, instance.current, placement)
-    taken: dict[str, dict[str, Counter[str]]] = {}
-    has: dict[str, Mapping[str, str | int]] = {}
-    preemptors, running = preemptors_of(step), {job.full_name: job for job in snapshot.jobs}
-    for job in step.changed_jobs:
-        gone = {role.name: step.evicted(s) for role in job.roles if (s := role.running) is not None}
-        by = preemptors.of_job(job) if any(gone.values()) else None
-        document = running.get(job.name)
-        if by is None or document is None or document.queue_name not in excess.get(by.name, ()):
-            continue
-        has[document.queue_name] = excess[by.name][document.queue_name]
-        asked = taken.setdefault(document.queue_name, {}).setdefault(job.name, Counter())
-        for podset in document.pod_sets:
-            for resource, amount in podset.requests.items():
-                asked[resource] += gone.get(podset.name, 0) * to_base(resource, amount)
-    for queue, jobs in taken.items():
-        total = sum(jobs.values(), Counter[str]())
-        left = {r: to_base(r, amount) for r, amount in has[queue].items()}
-        if not any(total[r] - each[r] < n for each in jobs.values() for r, n in left.items()):
-            yield (
-                f"queue {queue} has no more than it owns before all of {listed(sorted(jobs))} are "
-                "gone: its scheduler stops then, and evicts the others only by other means"
-            )
-
-
 def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """Return the cluster as where priorities alone say who may be evicted for whom."""
     return snapshot.model_copy(update={"victims": ()})
 
 
 def spared(
-    snapshot: ClusterSnapshot,
-    pending: Iterable[Job],
-    patterns: Sequence[str] | None = None,
-    required: Sequence[str] = (),
+    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None = None
 ) -> Spared:
     """Find out who is not evicted, and who evicts nobody.
 
@@ -212,17 +195,66 @@ def spared(
         The cluster.
     pending
         The jobs that wait.
-    patterns
-        Which of them are asked about; without patterns all are.
-    required
-        Which of them come first.
+    model
+        Which of them are asked about, which come first, and by which rules they are placed.
+    about
+        The only one that is asked about; ``None``: all that the model asks about.
     """
+    return _spared(_Asked(snapshot, pending, model, about))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Documents by identity: of the same question this is asked several times."""
+
+    snapshot: ClusterSnapshot
+    pending: Sequence[Job]
+    model: Model
+    about: str | None
+
+    def __hash__(self) -> int:
+        return hash((id(self.snapshot), id(self.pending), self.about))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Asked)
+            and self.snapshot is other.snapshot
+            and self.pending is other.pending
+            and (self.model, self.about) == (other.model, other.about)
+        )
+
+
+@lru_cache(maxsize=2)
+def _spared(asked: _Asked) -> Spared:
+    snapshot, pending, model = asked.snapshot, asked.pending, asked.model
     jobs = (*snapshot.jobs, *pending)
     if not snapshot.victims and all(job.pod_priority is None for job in jobs):
         return Spared()
+    patterns = model.pending if asked.about is None else (asked.about,)
+    found = _turns(snapshot, jobs, patterns, model.required, Unaided())
+    if found.behind:
+        known = unaided(snapshot, pending, model)
+        found = _turns(snapshot, jobs, patterns, model.required, known)
+    return found
+
+
+def _turns(
+    snapshot: ClusterSnapshot,
+    jobs: Sequence[Job],
+    patterns: Sequence[str] | None,
+    required: Sequence[str],
+    known: Unaided,
+) -> Spared:
+    """Let those who wait take turns."""
     evicts = {item.job: item for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
-    asking = [job for job in jobs if _may_evict(job, classes) and asked_for(job, patterns)]
+    asking = [
+        job
+        for job in jobs
+        if _may_evict(job, classes)
+        and asked_for(job, patterns)
+        and job.full_name not in known.never
+    ]
     numbers = _Numbers(classes, asking)
     victims: dict[_Victim, list[str]] = {}
     for job in snapshot.jobs:
@@ -233,29 +265,42 @@ def spared(
     groups: dict[tuple[object, ...], _Waiting] = {}
     for job in asking:
         told, own = evicts.get(job.full_name), (numbers.counted(job), numbers.pods(job))
-        first = is_named(job.full_name, required)
         queues = {} if told is None else told.queues
-        kind = first, told is not None, told is not None and told.queued_only
+        queued_only = told is not None and told.queued_only
+        named = is_named(job.full_name, required)
+        kind = named, told is not None, queued_only, job.full_name in known.fit
         group = _Waiting(*own, queues, *kind)
         key = *kind, *own, frozenset(queues.items())
         groups.setdefault(key, group).jobs.append(job)
-    wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
 
-    def turn(group: _Waiting) -> tuple[object, ...]:
+    def turn(group: _Waiting, *, fits: bool) -> tuple[object, ...]:
         has = sum(map(group.gets, victims))
-        return not has, not group.required, group.by_queue, -group.priority, -has
+        return not has, fits, not group.required, group.by_queue, -group.priority, -has
 
-    quotas = _Quotas(snapshot)
-    for group in sorted(groups.values(), key=turn):
+    wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
+    for group in sorted(groups.values(), key=lambda group: turn(group, fits=group.fits)):
         wants = {victim for victim in victims if group.wants(victim)}
         gets = {victim for victim in victims if group.gets(victim)}
         if wants.isdisjoint(gotten) and gets.isdisjoint(wanted):
             wanted |= wants
             gotten |= gets
-            behind |= {job.full_name for job in group.jobs if not quotas.hold(job)}
         else:
             behind |= {job.full_name for job in group.jobs}
-    return Spared(_names(victims, wanted), frozenset(behind), numbers.other(jobs))
+    quotas = _Quotas(snapshot)
+    for group in sorted(groups.values(), key=lambda group: turn(group, fits=False)):
+        # Who fits starts, and takes of the quota, also while it evicts nobody.
+        asks_too = [job for job in group.jobs if group.fits or job.full_name not in behind]
+        behind |= {job.full_name for job in asks_too if not quotas.hold(job)}
+    idle = frozenset(
+        job.full_name
+        for group in groups.values()
+        if not any(map(group.gets, victims))
+        for job in group.jobs
+    )
+    rest, others = frozenset(behind - idle), numbers.other(jobs)
+    return Spared(
+        _names(victims, wanted), rest - known.fit, rest & known.fit, idle & behind, others
+    )
 
 
 def _may_evict(job: Job, classes: PriorityClasses) -> bool:

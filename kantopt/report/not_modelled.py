@@ -12,20 +12,17 @@ from kantopt.schema.hints import plural
 
 def proviso(plan: Plan) -> str:
     """Return what a verdict holds for, to be put behind its first word; mostly nothing."""
-    return " for what is modelled" if plan.not_modelled or _by_queues(plan) else ""
-
-
-def _by_queues(plan: Plan) -> int:
-    """Count the jobs without a place for which queues may evict more than plans do."""
-    return sum(bool(item.beyond) for item in plan.unplaced)
+    by_queues = any(item.beyond or item.no_turn for item in plan.unplaced)
+    return " for what is modelled" if plan.not_modelled or by_queues else ""
 
 
 def left_words(plan: Plan) -> str:
     """Count what is left out; begins with ``; `` if there is any.
 
     Of pods that ask for what is not modelled those left alone and those planned all the same; of
-    jobs for which queues may evict more than plans do; of jobs that were not asked about those no
-    less important than one that was; and what may not start yet. Without nodes everything is.
+    jobs for which queues may evict more than plans do, or in another turn; of jobs that were not
+    asked about those no less important than one that was; and what may not start yet. Without nodes
+    everything is.
     """
     rows, aside = plan.not_modelled, plan.left_aside
     alone = [row for row in rows if not row.assumed]
@@ -41,8 +38,10 @@ def left_words(plan: Plan) -> str:
     total = sum(row.pending + row.running for row in planned)
     if total:
         words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
-    if jobs := _by_queues(plan):
+    if jobs := sum(bool(item.beyond) for item in plan.unplaced):
         words += f"; more may be evicted, by queues, for {plural(jobs, 'job')}"
+    if jobs := sum(item.no_turn for item in plan.unplaced):
+        words += f"; {plural(jobs, 'job')} evict{'s' * (jobs == 1)} nobody, as others come first"
     if aside is not None:
         words += f"; {aside_words(aside)}"
     if (held := plan.held_back) is not None:

@@ -263,7 +263,8 @@ def pending_table(
     """
     groups: dict[tuple[int, str, str], list[Unplaced]] = {}
     for item in sorted(unplaced, key=lambda item: -item.priority):
-        reason, apart = f"{item.rule}: {item.message}", item.job
+        turn = "evicts nobody, as others that wait come first; " if item.no_turn else ""
+        reason, apart = f"{turn}{item.rule}: {item.message}", item.job
         if most is not None and len(unplaced) > most + 1:
             reason, apart = _SHORT_OF.sub("", reason), ""
         groups.setdefault((item.priority, reason, apart), []).append(item)

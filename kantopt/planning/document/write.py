@@ -20,7 +20,7 @@ from kantopt.planning.document.left import held_back, no_less_important
 from kantopt.planning.document.timing import timed
 from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import beyond
+from kantopt.planning.queue_victims import beyond, without_turn
 from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
@@ -78,6 +78,7 @@ def plan_document(
         question, instance, answer.placement, answer.waves, named
     )
     acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
+    no_turn = without_turn(question.snapshot, question.pending, instance.model, question.about)
     plan = docs.Plan(
         api_version=API_VERSION,
         kind="Plan",
@@ -99,7 +100,12 @@ def plan_document(
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         budgets=budget_refs(question.snapshot, (*evictions, *moves)),
         unplaced=tuple(
-            item.model_copy(update={"beyond": beyond(question.snapshot, item.job)})
+            item.model_copy(
+                update={
+                    "beyond": beyond(question.snapshot, item.job),
+                    "no_turn": item.job in no_turn,
+                }
+            )
             for item in answer.unplaced
         ),
         not_modelled=_not_modelled(question, instance.model),

@@ -279,7 +279,7 @@ def _conflict(
         asked.model.limits,
         empty=empty,
         by_kueue=waits_for_kueue(question.documents(asked)[j]),
-        spared=spared_words(question, name),
+        spared=spared_words(question, name, asked.model),
         beyond=beyond(question.snapshot, name),
         tied=question.tied.get(name, ()),
     )

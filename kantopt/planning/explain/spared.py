@@ -5,14 +5,15 @@ from __future__ import annotations
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond_words, spared
 from kantopt.schema.answers.explanation import Verdict
+from kantopt.schema.model import Model
 
 
-def spared_words(question: Question, name: str) -> dict[str, str]:
+def spared_words(question: Question, name: str, model: Model) -> dict[str, str]:
     """Say of jobs that are less important than one and do not go for it, by its queue, why."""
     told = next((item for item in question.snapshot.victims if item.job == name), None)
     if told is None:
         return {}
-    stays = spared(question.snapshot, question.pending, (name,)).stays
+    stays = spared(question.snapshot, question.pending, model, name).stays
     words = {}
     for job in question.snapshot.jobs:
         if job.full_name in stays:

@@ -309,6 +309,11 @@ class Unplaced(Part):
     beyond: tuple[str, ...] = Field(
         default=(), description="queues of which jobs may be evicted for it that no plan evicts"
     )
+    no_turn: bool = Field(
+        default=False,
+        description="whether it evicts nobody here though it may: others that wait come first, "
+        "by queues",
+    )
 
 
 class Standing(Part):

@@ -192,6 +192,12 @@ def never_placed(instance: Instance, job: Job) -> bool:
     return not job.placed_with(most_placed(instance, job))
 
 
+def never_starts(instance: Instance, job: Job) -> bool:
+    """Whether no plan places a single pod of a job: there is no room on an empty cluster."""
+    room = most_placed(instance, job)
+    return not (job.placed_with(room) if job.is_gang and instance.on(Rule.GANG) else any(room))
+
+
 def required_never_placed(instance: Instance) -> bool:
     """Whether arithmetic alone shows that no plan places some required job."""
     return any(never_placed(instance, instance.jobs[j]) for j in instance.required)

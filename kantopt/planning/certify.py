@@ -212,10 +212,7 @@ class _Certification:
             solver,
             start=(self.final, "the plan judged") if legal else None,
         )
-        question = self.question
-        run.unsure = unsure(
-            question.snapshot, question.pending, self.instance.model, question.about
-        )
+        run.unsure = unsure(self.question.snapshot, self.question.spared(self.instance.model))
         first = Incumbent(run.instance, self.tiers, self.final, "the plan judged").best
         witnesses = Witnesses(run.instance, self.tiers, self.final, first.values, run.searching)
         witnesses.tell(run.incumbent.known)

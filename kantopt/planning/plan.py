@@ -94,8 +94,8 @@ def make_plan(
     deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.bears = bears_of(question, instance)
-    run.unsure = unsure(question.snapshot, question.pending, instance.model, question.about)
-    notes = notes_about(question.notes, question.snapshot, question.pending, instance.model)
+    run.unsure = unsure(question.snapshot, question.spared(instance.model))
+    notes = notes_about(question.notes, question.spared(instance.model))
     run.warnings += [*notes, *runs_already(instance)]
     run.look_at_least_once()
     if run.deadline.over():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.doubts import doubts
 from kantopt.planning.lifting import causes, features
-from kantopt.planning.queue_victims import spared, without_spared
+from kantopt.planning.queue_victims import Spared, spared, without_spared
 from kantopt.planning.strict_order import behind_line
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
@@ -96,6 +96,8 @@ class Question:
     """Patterns of the pending jobs that whoever read it asked about; none: all of them."""
     about: str | None = None
     """The one job for which others may be evicted; ``None``: all that a model asks about."""
+    done: frozenset[str] = frozenset()
+    """Jobs that a scheduler has evicted meanwhile, and for whom: that it did is not asked about."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -115,8 +117,12 @@ class Question:
         if self.disturb:
             model = model.model_copy(update={"disturb": self.disturb})
         with kept():
-            asked = without_spared(self.snapshot, self.pending, model, self.about)
+            asked = without_spared(self.snapshot, self.pending, self.spared(model))
             return build_instance(*asked, model, source=self.source)
+
+    def spared(self, model: Model) -> Spared:
+        """Find out who is not evicted under a model, and who evicts nobody."""
+        return spared(self.snapshot, self.pending, model, self.about, self.done)
 
 
 def read_question(paths: Sequence[str], how: Import = Import()) -> Question:

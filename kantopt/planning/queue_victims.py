@@ -68,6 +68,8 @@ class _Waiting:
     """Whether who is in no queue does not go for them: their scheduler evicts its own pods."""
     fits: bool
     """Whether they need no victims."""
+    done: bool
+    """Whether others were evicted for them."""
     jobs: list[Job] = field(default_factory=list)
 
     def wants(self, victim: _Victim) -> bool:
@@ -99,6 +101,11 @@ class Spared:
     priorities: Mapping[str, int] = field(default_factory=dict)
     """What jobs count as to whom it concerns, where that is not what Kueue takes them for."""
 
+    @property
+    def no_turn(self) -> frozenset[str]:
+        """Jobs that evict nobody though they may, as others come first."""
+        return self.behind | self.content
+
     def lines(self) -> tuple[str, ...]:
         """Say so."""
         notes = Notes()
@@ -112,13 +119,9 @@ class Spared:
 
 
 def without_spared(
-    snapshot: ClusterSnapshot,
-    pending: Sequence[Job],
-    model: Model,
-    about: str | None = None,
+    snapshot: ClusterSnapshot, pending: Sequence[Job], found: Spared
 ) -> tuple[ClusterSnapshot, tuple[Job, ...]]:
     """Return the cluster and the jobs that wait, those fixed that stay, as :func:`spared` says."""
-    found = spared(snapshot, pending, model, about)
 
     def settled(job: Job) -> Job:
         if job.full_name in found.priorities:
@@ -133,12 +136,10 @@ def without_spared(
     return snapshot, tuple(map(settled, pending))
 
 
-def notes_about(
-    notes: Iterable[str], snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model
-) -> tuple[str, ...]:
-    """Return notes with those about all that waits put right for what a model asks about."""
-    asked = spared(snapshot, pending, model).lines()
-    return (*(note for note in notes if not note.startswith((_STAYS, _BEHIND))), *asked)
+def notes_about(notes: Iterable[str], found: Spared) -> tuple[str, ...]:
+    """Return notes with those about all that waits put right for what is asked about."""
+    others = (note for note in notes if not note.startswith((_STAYS, _BEHIND)))
+    return (*others, *found.lines())
 
 
 def beyond(snapshot: ClusterSnapshot, name: str) -> tuple[str, ...]:
@@ -156,20 +157,9 @@ def beyond_words(snapshot: ClusterSnapshot, *names: str) -> str:
     return f"By queues, jobs of {queues} may be evicted for {whom} that no plan evicts"
 
 
-def without_turn(
-    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None
-) -> frozenset[str]:
-    """Name the jobs that evict nobody though they may, as others come first."""
-    found = spared(snapshot, pending, model, about)
-    return found.behind | found.content
-
-
-def unsure(
-    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None
-) -> frozenset[str]:
+def unsure(snapshot: ClusterSnapshot, found: Spared) -> frozenset[str]:
     """Return the jobs for which more may be evicted than any plan evicts, or in another turn."""
-    more = {item.job for item in snapshot.victims if item.beyond}
-    return without_turn(snapshot, pending, model, about) | more
+    return found.no_turn | {item.job for item in snapshot.victims if item.beyond}
 
 
 def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[str]:
@@ -179,13 +169,12 @@ def beyond_notes(snapshot: ClusterSnapshot, names: Iterable[str]) -> Iterator[st
         yield f"{jobs}: {beyond_words(snapshot, *found)}"
 
 
-def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the cluster as where priorities alone say who may be evicted for whom."""
-    return snapshot.model_copy(update={"victims": ()})
-
-
 def spared(
-    snapshot: ClusterSnapshot, pending: Sequence[Job], model: Model, about: str | None = None
+    snapshot: ClusterSnapshot,
+    pending: Sequence[Job],
+    model: Model,
+    about: str | None = None,
+    done: frozenset[str] = frozenset(),
 ) -> Spared:
     """Find out who is not evicted, and who evicts nobody.
 
@@ -199,8 +188,10 @@ def spared(
         Which of them are asked about, which come first, and by which rules they are placed.
     about
         The only one that is asked about; ``None``: all that the model asks about.
+    done
+        Jobs that were evicted, and those for whom they were: they have had their turn.
     """
-    return _spared(_Asked(snapshot, pending, model, about))
+    return _spared(_Asked(snapshot, pending, model, about, done))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +202,7 @@ class _Asked:
     pending: Sequence[Job]
     model: Model
     about: str | None
+    done: frozenset[str]
 
     def __hash__(self) -> int:
         return hash((id(self.snapshot), id(self.pending), self.about))
@@ -220,7 +212,8 @@ class _Asked:
             isinstance(other, _Asked)
             and self.snapshot is other.snapshot
             and self.pending is other.pending
-            and (self.model, self.about) == (other.model, other.about)
+            and (self.about, self.done) == (other.about, other.done)
+            and self.model == other.model
         )
 
 
@@ -230,22 +223,14 @@ def _spared(asked: _Asked) -> Spared:
     jobs = (*snapshot.jobs, *pending)
     if not snapshot.victims and all(job.pod_priority is None for job in jobs):
         return Spared()
-    patterns = model.pending if asked.about is None else (asked.about,)
-    found = _turns(snapshot, jobs, patterns, model.required, Unaided())
-    if found.behind:
-        known = unaided(snapshot, pending, model)
-        found = _turns(snapshot, jobs, patterns, model.required, known)
-    return found
+    found = _turns(asked, jobs, Unaided())
+    return _turns(asked, jobs, unaided(snapshot, pending, model)) if found.behind else found
 
 
-def _turns(
-    snapshot: ClusterSnapshot,
-    jobs: Sequence[Job],
-    patterns: Sequence[str] | None,
-    required: Sequence[str],
-    known: Unaided,
-) -> Spared:
+def _turns(asked: _Asked, jobs: Sequence[Job], known: Unaided) -> Spared:
     """Let those who wait take turns."""
+    snapshot, model, done = asked.snapshot, asked.model, asked.done
+    patterns = model.pending if asked.about is None else (asked.about,)
     evicts = {item.job: item for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
     asking = [
@@ -267,21 +252,23 @@ def _turns(
         told, own = evicts.get(job.full_name), (numbers.counted(job), numbers.pods(job))
         queues = {} if told is None else told.queues
         queued_only = told is not None and told.queued_only
-        named = is_named(job.full_name, required)
-        kind = named, told is not None, queued_only, job.full_name in known.fit
+        named = is_named(job.full_name, model.required)
+        fits, had = job.full_name in known.fit, job.full_name in done
+        kind = named, told is not None, queued_only, fits, had
         group = _Waiting(*own, queues, *kind)
         key = *kind, *own, frozenset(queues.items())
         groups.setdefault(key, group).jobs.append(job)
 
     def turn(group: _Waiting, *, fits: bool) -> tuple[object, ...]:
         has = sum(map(group.gets, victims))
-        return not has, fits, not group.required, group.by_queue, -group.priority, -has
+        first = not group.done, not has, fits
+        return *first, not group.required, group.by_queue, -group.priority, -has
 
     wanted, gotten, behind = set[_Victim](), set[_Victim](), set[str]()
     for group in sorted(groups.values(), key=lambda group: turn(group, fits=group.fits)):
         wants = {victim for victim in victims if group.wants(victim)}
         gets = {victim for victim in victims if group.gets(victim)}
-        if wants.isdisjoint(gotten) and gets.isdisjoint(wanted):
+        if group.done or (wants.isdisjoint(gotten) and gets.isdisjoint(wanted)):
             wanted |= wants
             gotten |= gets
         else:
@@ -297,10 +284,9 @@ def _turns(
         if not any(map(group.gets, victims))
         for job in group.jobs
     )
-    rest, others = frozenset(behind - idle), numbers.other(jobs)
-    return Spared(
-        _names(victims, wanted), rest - known.fit, rest & known.fit, idle & behind, others
-    )
+    rest, others = frozenset(behind - idle - done), numbers.other(jobs)
+    stays = _names(victims, wanted) - done
+    return Spared(stays, rest - known.fit, rest & known.fit, (idle & behind) - done, others)
 
 
 def _may_evict(job: Job, classes: PriorityClasses) -> bool:

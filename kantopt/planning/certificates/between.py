@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.planning.certificates.later import Since, since
+from kantopt.planning.certificates.later import Since, by_priorities, evicted_for, since
 from kantopt.planning.certificates.preempted import raised
 from kantopt.planning.certificates.terms import attachable, careful_nodes, counted, terms_at
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.queue_victims import without_victims
+from kantopt.planning.queue_victims import notes_about
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
@@ -253,7 +253,7 @@ def became_of(
         later = question_of([_without_pods(raw) for raw in completed], bare)
         found = between(question, later, raws, completed, how, model)
         return found if len(completed) == len(after) else _noted(found, NO_NODES)
-    return since(question, question_of(after, how))
+    return since(question, question_of(after, how), model)
 
 
 def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDumps:
@@ -349,15 +349,16 @@ def _reading(
     for _ in range(AGAIN):
         pair = dumps.pair(given, settled=settled)
         question = question_of([*native, RawDocument(file, 0, pair.data)], how)
-        # Who was evicted was so, whomever Kueue would have chosen: priorities alone judge it.
-        question = replace(question, snapshot=without_victims(question.snapshot))
         reading = Reading(question, pair)
-        instance = question.instance(model)
+        instance = by_priorities(question).instance(model)
         missing = reading.missing(instance) | reading.left_alone(instance)
         if missing <= given:
             break
         given |= missing
-    return reading
+    # Who was evicted was so, whomever Kueue would have chosen: queues say who else may be.
+    question = replace(question, done=evicted_for(instance, reading.placement(instance)))
+    told = notes_about(question.notes, question.spared(model))
+    return Reading(replace(question, notes=told), pair)
 
 
 def _careful(reading: Reading, first: Question, later: Question, model: Model) -> Reading:

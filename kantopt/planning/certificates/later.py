@@ -9,7 +9,6 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.document.identity import running_pods
 from kantopt.planning.later.successors import pods_of
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Role
@@ -17,6 +16,9 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.answers.history import Fate, History
 from kantopt.schema.hints import first_of
 from kantopt.schema.jobs import Job
+from kantopt.schema.model import Model
+from kantopt.verify.step import Step
+from kantopt.verify.victims.preemptors import preemptors_of
 
 _Set = tuple[int, int]
 """Job and role."""
@@ -145,7 +147,7 @@ class Since:
     history: History
 
 
-def since(question: Question, later: Question) -> Question | Since:
+def since(question: Question, later: Question, model: Model) -> Question | Since:
     """Leave out the running jobs that a later snapshot does not know; else return that itself.
 
     Whether these have ended or were evicted it does not say, so nothing is judged of them. Jobs
@@ -185,7 +187,24 @@ def since(question: Question, later: Question) -> Question | Since:
         nodes_added=tuple(sorted(since_then - nodes)),
         nodes_removed=tuple(sorted(nodes - since_then)),
     )
-    return Since(replace(question, snapshot=without_victims(snapshot)), later, history)
+    asked = replace(question, snapshot=snapshot)
+    instance = by_priorities(asked).instance(model)
+    placement = placement_in(instance, asked, later).placement
+    return Since(replace(asked, done=evicted_for(instance, placement)), later, history)
+
+
+def by_priorities(question: Question) -> Question:
+    """Return a question in which priorities alone say who may be evicted for whom."""
+    return replace(question, snapshot=question.snapshot.model_copy(update={"victims": ()}))
+
+
+def evicted_for(instance: Instance, placement: Placement) -> frozenset[str]:
+    """Name the jobs that were evicted, and those for whom they were, whatever their queues say."""
+    step = Step(instance, instance.current, placement)
+    heirs = preemptors_of(step)
+    gone = [job for job in step.changed_jobs if any(map(step.evicted, job.podsets))]
+    others = (heir.name for job in gone for heir in heirs.all_of(job) if heir is not None)
+    return frozenset((*(job.name for job in gone), *others))
 
 
 def _pods(job: Job) -> list[tuple[str, str, str]]:

@@ -20,7 +20,7 @@ from kantopt.planning.document.left import held_back, no_less_important
 from kantopt.planning.document.timing import timed
 from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import beyond, without_turn
+from kantopt.planning.queue_victims import beyond
 from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
@@ -78,7 +78,7 @@ def plan_document(
         question, instance, answer.placement, answer.waves, named
     )
     acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
-    no_turn = without_turn(question.snapshot, question.pending, instance.model, question.about)
+    no_turn = question.spared(instance.model).no_turn
     plan = docs.Plan(
         api_version=API_VERSION,
         kind="Plan",

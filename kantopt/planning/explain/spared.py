@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kantopt.planning.question import Question
-from kantopt.planning.queue_victims import beyond_words, spared
+from kantopt.planning.queue_victims import beyond_words
 from kantopt.schema.answers.explanation import Verdict
 from kantopt.schema.model import Model
 
@@ -13,7 +15,7 @@ def spared_words(question: Question, name: str, model: Model) -> dict[str, str]:
     told = next((item for item in question.snapshot.victims if item.job == name), None)
     if told is None:
         return {}
-    stays = spared(question.snapshot, question.pending, model, name).stays
+    stays = replace(question, about=name).spared(model).stays
     words = {}
     for job in question.snapshot.jobs:
         if job.full_name in stays:

@@ -231,13 +231,15 @@ def test_jobs_of_a_queue_that_wait_take_back_no_more_than_it_deserves(system: st
     assert len(evicted(*queues, *run, *two)) == 2
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_nor_do_jobs_of_queues_below_another_than_this_deserves(system: str) -> None:
+@pytest.mark.parametrize(("system", "go"), [(KAI, 1), (VOLCANO, 2)])
+def test_nor_do_jobs_of_queues_below_another_than_this_deserves_if_it_is_asked(
+    system: str, go: int
+) -> None:
     run = [*of(system, "r1", "a", 4, 1, on="a"), *of(system, "r2", "a", 4, 1, on="a")]
     tree = [queue(system, name, 4, "two") for name in ("b", "c")]
     tree += [queue(system, "one", 0), queue(system, "two", 4), queue(system, "a", 0, "one")]
     two = [*of(system, "w1", "b", 4, 9), *of(system, "w2", "c", 4, 9)]
-    assert len(evicted(*tree, *run, *two)) == 1
+    assert len(evicted(*tree, *run, *two)) == go
 
 
 @pytest.mark.parametrize(
@@ -333,17 +335,35 @@ def test_a_quota_without_limit_is_never_gone_beyond() -> None:
     assert (set(found.queues), found.beyond) == ({"b"}, ())
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_queues_below_different_ones_are_weighed_by_these(system: str) -> None:
-    """The department of who runs has no more than it deserves, whatever its queue has."""
-    tree = [
-        *(queue(system, name, 8) for name in ("one", "two")),
+def below(system: str, one: int = 8, **more: Any) -> list[Object]:
+    """Queue a, in which a job of 8 runs, and queue b, in which one of 4 waits, each in another."""
+    return [
+        queue(system, "one", one, **more),
+        queue(system, "two", 8),
         queue(system, "a", 0, "one"),
-        queue(system, "b", 0, "two"),
+        queue(system, "b", 4, "two"),
+        *of(system, "r", "a", 8, 1, on="a"),
+        *of(system, "w", "b", 4, 9),
     ]
-    items = [*of(system, "r", "a", 8, 1, on="a"), *of(system, "w", "b", 4, 9)]
-    assert set(told(*tree, *items).queues) == {"b"}
-    assert set(told(queue(system, "one", 4), *tree[1:], *items).queues) == {"a", "b"}
+
+
+def test_kai_weighs_queues_below_different_ones_by_these() -> None:
+    """The department of who runs has no more than it deserves, whatever its queue has."""
+    assert set(told(below(KAI)).queues) == {"b"}
+    assert set(told(below(KAI, 4)).queues) == {"a", "b"}
+
+
+def test_volcano_weighs_the_queues_of_jobs_and_none_above() -> None:
+    assert set(told(below(VOLCANO)).queues) == {"a", "b"}
+    within = [queue(VOLCANO, "c", 4, "one"), *of(VOLCANO, "s", "c", 4, 1, on="a")]
+    assert set(told(below(VOLCANO, 4), within).queues) == {"a", "b"}
+
+
+def test_volcano_asks_no_queue_above_whether_it_takes_back_from_one() -> None:
+    assert set(told(below(VOLCANO, reclaimable=False)).queues) == {"a", "b"}
+    items = below(VOLCANO, 4)
+    items[2]["spec"]["reclaimable"] = False
+    assert (set(told(items).queues), told(items).beyond) == ({"b"}, ())
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -2,10 +2,10 @@
 
 Of its own queue those that are less important. Of others as much as these have beyond what they
 deserve, if its own keeps within what it deserves itself: in KAI of any resource, and within all of
-them; in Volcano of those that the victim asks for, down to what is guaranteed. What more goes by
-fair shares, which change with all that waits, is told as what may be evicted, and no plan evicts
-it. Pods of other schedulers neither of them evicts, and nobody for a job whose queue the input does
-not have.
+them, by the topmost queues above both that differ; in Volcano of those that the victim asks for,
+down to what is guaranteed, by the queues of the jobs themselves. What more goes by fair shares,
+which change with all that waits, is told as what may be evicted, and no plan evicts it. Pods of
+other schedulers neither of them evicts, and nobody for a job whose queue the input does not have.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class _Share:
     deserved: Mapping[str, int] = field(default_factory=dict)
     """Empty: nothing tells."""
     parent: str = ""
+    """If it may be weighed by that."""
     reclaimable: bool = True
     guaranteed: Mapping[str, int] = field(default_factory=dict)
     """What no eviction takes from it."""
@@ -254,4 +255,6 @@ def _volcano(view: View) -> _Share:
     for resource, amount in guaranteed.items():
         deserved[resource] = max(amount, deserved.get(resource, 0))
     reclaimable = spec.raw.get("reclaimable") is not False
-    return _Share(deserved, spec.text("parent"), reclaimable, guaranteed, as_asked=True)
+    # Volcano weighs the queues of jobs themselves and asks none above: its ancestorReclaimLevel,
+    # of the scheduler's configuration, is 0 unless told.
+    return _Share(deserved, "", reclaimable, guaranteed, as_asked=True)

@@ -194,7 +194,7 @@ class Victims(Part):
     beyond: tuple[Name, ...] = Field(
         default=(),
         description="queues of which jobs may be evicted for it that no plan evicts: they are no "
-        "less important, or go by fair shares",
+        "less important, or go by fair shares, or only beside jobs of its own queue",
     )
     queued_only: bool = Field(
         default=False,

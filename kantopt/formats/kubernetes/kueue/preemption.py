@@ -2,8 +2,9 @@
 
 Of its own queue those that are less important (``withinClusterQueue``); of others of its cohort
 those whose queue has borrowed what it needs (``reclaimWithinCohort``), and unless it may borrow at
-the same time (``borrowWithinCohort``, fair sharing) only if its own queue's quota holds it beside
-all that runs there.
+the same time (``borrowWithinCohort``) only if its own queue's quota, or that of a cohort above it
+and not above the other, holds it beside all that runs there. Where shares decide whether it may
+borrow, what may go so is told, and no plan evicts it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Preemption:
     """Whether newer ones of its own go that are equally important."""
     any_priority: bool = False
     """Whether those of others go however important they are."""
+    fair: bool = False
+    """Whether shares decide who goes though its own quota is exceeded."""
 
 
 NOBODY = Preemption()
@@ -75,9 +78,8 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
         text = "queues that may evict newer jobs of equal priority evict less important ones only"
         notes.add(f"{text} here", name)
     besides, borrowing = found.at("borrowWithinCohort"), None
-    if "fairSharing" in queue.at("status"):
-        borrowing = ANY
-    elif besides.text("policy", "Never") != "Never":
+    fair = "fairSharing" in queue.at("status")
+    if not fair and besides.text("policy", "Never") != "Never":
         most = besides.integer("maxPriorityThreshold")
         borrowing = ANY if most is None else most
     return Preemption(
@@ -86,6 +88,7 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
         borrowing=borrowing,
         equal=own == "LowerOrNewerEqualPriority",
         any_priority=others == "Any",
+        fair=fair,
     )
 
 
@@ -94,8 +97,6 @@ def evictable(
     cohorts: Cohorts,
     running: Sequence[Job],
     waiting: Sequence[Job],
-    *,
-    flat: bool,
     notes: Notes,
 ) -> tuple[Victims, ...]:
     """Say for each job that waits for Kueue of which queues it evicts jobs, and how important ones.
@@ -108,10 +109,8 @@ def evictable(
         Those above them.
     running, waiting
         All jobs; those that hold their quota use it.
-    flat
-        Whether cohorts have neither parents nor quotas of their own.
     notes
-        Takes jobs that would need victims of their own queue beside those of others.
+        Takes queues whose flavors are not told apart.
 
     Returns
     -------
@@ -125,7 +124,7 @@ def evictable(
         and not job.quota_reserved
         and not any(role.pods for role in job.pod_sets)
     ]
-    lending = _Lending(queues, cohorts, running, waiting, flat=flat)
+    lending = _Lending(queues, cohorts, running, waiting)
     lending.ask(asking)
     return tuple(lending.victims(job, notes) for job in asking)
 
@@ -139,10 +138,8 @@ class _Lending:
         cohorts: Cohorts,
         running: Sequence[Job],
         waiting: Sequence[Job],
-        *,
-        flat: bool,
     ) -> None:
-        self._queues, self._flat = queues, flat
+        self._queues = queues
         self._used = {name: Counter[str]() for name in queues}
         self._run: dict[str, set[int]] = {name: set() for name in queues}
         for job in (*running, *(job for job in waiting if job.quota_reserved)):
@@ -152,6 +149,7 @@ class _Lending:
             self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
         self._borrowed = {n: _over(queue, self._used[n]) for n, queue in queues.items()}
         self._line, self._cohorts = cohorts.line, cohorts.summed(queues.values(), self._used)
+        self._called = {own.inside: own.name for own in cohorts.owned}
         self._over = {name: _over(cohort, cohort.used) for name, cohort in self._cohorts.items()}
         self._told: set[str] = set()
         """Queues of which it is noted that flavors are not told apart."""
@@ -166,50 +164,63 @@ class _Lending:
     def victims(self, job: Job, notes: Notes) -> Victims:
         """Say of which queues Kueue evicts jobs for one that waits."""
         queue, wants = self._queues[job.queue_name], asks(job, least=True)
-        found = {queue.name: ANY} if queue.preemption.own else {}
+        policy, priority = queue.preemption, job.priority or 0
+        found = {queue.name: ANY} if policy.own else {}
+        beyond = {queue.name} if policy.equal and priority in self._run[queue.name] else set()
         lacking = self._lacking(queue, wants)
-        reclaims = [*self._reclaims(queue, lacking, notes)]
-        used = self._used[queue.name]
-        left = {r: queue.nominal[r] - used[r] for r in wants if r in queue.nominal}
-        fits = all(wants[resource] <= amount for resource, amount in left.items())
-        most = ANY if fits or not self._flat else queue.preemption.borrowing
-        if most is not None:
-            found |= dict.fromkeys(reclaims, most)
-        elif reclaims and found and min(left.values()) > 0 and self._pushes(job):
-            text = (
-                "jobs for which Kueue takes back what other queues have borrowed only while it "
-                "evicts jobs of their own queue evict only the latter here"
-            )
-            notes.add(text, job.full_name)
-        bound = reclaims and fits and self._flat and queue.preemption.borrowing != ANY
-        nominal_left = {name: from_base(name, n) for name, n in left.items()} if bound else {}
-        excess = {name: self._excess(name, lacking) for name in reclaims if name in found}
-        others = reclaims if queue.preemption.any_priority and most == ANY else ()
+        # What its queue owns may do for it once jobs of this queue have gone as well.
+        alone = bool(found) and min(self._run[queue.name], default=ANY) < priority
+        alone = alone and all(wants[r] <= n for r, n in queue.nominal.items())
+        left = dict[str, dict[str, str | int]]()
+        excess = dict[str, dict[str, str | int]]()
+        for other in self._reclaims(queue, lacking, notes):
+            owner, unsure = self._owner(queue, other, wants)
+            most = policy.borrowing if owner is None else ANY
+            if most is not None:
+                found[other.name] = most
+                excess[other.name] = self._excess(other, lacking)
+            if owner is not None and policy.borrowing != ANY:
+                left |= owner
+            if (owner is not None or policy.fair or unsure or alone) and any(
+                policy.any_priority if number >= priority else most is None or number > most
+                for number in self._run[other.name]
+            ):
+                beyond.add(other.name)
         return Victims(
             job=job.full_name,
             queues=found,
-            nominal_left=nominal_left,
+            nominal_left=left.pop(queue.name, {}),
+            left_above=left,
             excess={name: amounts for name, amounts in excess.items() if amounts},
-            beyond=tuple(sorted(self._beyond(queue, job.priority or 0, others))),
+            beyond=tuple(sorted(beyond)),
         )
 
-    def _excess(self, name: str, wants: Iterable[str]) -> dict[str, str | int]:
+    def _owner(
+        self, queue: Lender, other: Lender, wants: Mapping[str, int]
+    ) -> tuple[dict[str, dict[str, str | int]] | None, bool]:
+        """Return who owns what holds a job, with what is left of it, and whether others might.
+
+        That is its queue, or the topmost cohort above this, and not above the other, that holds it;
+        where shares decide, the one below what is above both.
+        """
+        above = {*self._line(other.inside)}
+        below = takewhile(lambda name: name not in above, self._line(queue.inside))
+        levels = [(queue.name, _Cohort(Counter(queue.nominal), self._used[queue.name]))]
+        levels += [(self._called[name], self._cohorts[name]) for name in below]
+        owner, unsure = None, False
+        for name, each in levels[-1:] if queue.preemption.fair else levels:
+            left = {r: each.nominal[r] - each.used[r] for r in wants if r in each.nominal}
+            if any(map(each.vague, left)):
+                unsure = True
+            elif all(wants[r] <= n for r, n in left.items()):
+                owner = {name: {r: from_base(r, n) for r, n in left.items()}}
+        return owner, unsure
+
+    def _excess(self, other: Lender, wants: Iterable[str]) -> dict[str, str | int]:
         """Return what a queue has borrowed of what is lacking."""
-        nominal = self._queues[name].nominal
-        over = {r: self._used[name][r] - nominal[r] for r in wants if r in nominal}
+        nominal, used = other.nominal, self._used[other.name]
+        over = {r: used[r] - nominal[r] for r in wants if r in nominal}
         return {r: from_base(r, n) for r, n in over.items() if n > 0}
-
-    def _beyond(self, queue: Lender, priority: int, others: Iterable[str]) -> Iterator[str]:
-        """Yield the queues with jobs that go for one though they are no less important."""
-        if queue.preemption.equal and priority in self._run[queue.name]:
-            yield queue.name
-        for name in others:
-            if max(self._run[name], default=priority - 1) >= priority:
-                yield name
-
-    def _pushes(self, job: Job) -> bool:
-        """Whether less important jobs of its own queue run."""
-        return min(self._run[job.queue_name], default=ANY) < (job.priority or 0)
 
     def _lacking(self, queue: Lender, wants: Iterable[str]) -> frozenset[str]:
         """Return what a job asks for that its cohort may lack: for this alone Kueue evicts.
@@ -220,7 +231,7 @@ class _Lending:
         found = frozenset(wants)
         return found if cohort is None else (found & cohort.lacking()) or found
 
-    def _reclaims(self, queue: Lender, lacking: frozenset[str], notes: Notes) -> Iterator[str]:
+    def _reclaims(self, queue: Lender, lacking: frozenset[str], notes: Notes) -> Iterator[Lender]:
         """Yield the queues that have borrowed something that a job needs.
 
         So have all cohorts between them and the first that is above both.
@@ -237,7 +248,7 @@ class _Lending:
                     text = "queues of several flavors take back, and give, as if of one"
                     notes.add(f"{text}: of which they have too much is not known", name)
                 self._told |= vague
-                yield other.name
+                yield other
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,6 @@ class KueueQueues:
         labels = (view.labels for view in objects.of("", "Node"))
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
-        self._flat = not cohorts
         self._roots: dict[str, str] = {}
         self._parents: dict[str, str] = {}
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
@@ -142,7 +141,7 @@ class KueueQueues:
         lenders = {name: _lender(rows) for name, rows in self._rows.items()}
         owned = [_lender(rows, limited=name in self._limited) for name, rows in self._owned.items()]
         cohorts = Cohorts(self._parents, owned)
-        return evictable(lenders, cohorts, running, waiting, flat=self._flat, notes=self._notes)
+        return evictable(lenders, cohorts, running, waiting, self._notes)
 
     def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""

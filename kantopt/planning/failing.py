@@ -18,6 +18,8 @@ def bears_of(question: Question, instance: Instance) -> Bears:
     if not any(podset.running for podset in instance.podsets):
         return Bears()  # a hundred thousand jobs may wait for an empty cluster
     of_kubernetes = question.read_as is not None and question.read_as.source == "kubernetes"
+    # Of others Kueue stops nobody: kube-scheduler evicts pods for them.
+    told = {item.job for item in question.snapshot.victims}
     bears, stoppable, stoppers = dict[str, int](), set[str](), set[str]()
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):
         pods = [pod for podset in document.pod_sets for pod in podset.placed_refs]
@@ -26,7 +28,7 @@ def bears_of(question: Question, instance: Instance) -> Bears:
             bears[job.name] = 0
         elif document.max_moves is not None and _ends(pods):
             bears[job.name] = document.max_moves
-        if waits_for_kueue(document):
+        if waits_for_kueue(document) and job.name in told:
             stoppers.add(job.name)
         elif owned and by_kueue(document):
             stoppable.add(job.name)

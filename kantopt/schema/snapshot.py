@@ -194,7 +194,8 @@ class Victims(Part):
     beyond: tuple[Name, ...] = Field(
         default=(),
         description="queues of which jobs may be evicted for it that no plan evicts: they are no "
-        "less important, or go by fair shares, or only beside jobs of its own queue",
+        "less important, or go by fair shares, only beside jobs of its own queue, or if it has "
+        "quota, for kube-scheduler",
     )
     queued_only: bool = Field(
         default=False,

@@ -46,9 +46,10 @@ def cluster(policy: str = "Never") -> list[Object]:
     whole = thing("kueue.x-k8s.io/v1beta2", "ClusterQueue", "shared", "", resourceGroups=groups)
     whole["spec"]["preemption"] = {"withinClusterQueue": policy}
     local = thing("kueue.x-k8s.io/v1beta2", "LocalQueue", "lq", clusterQueue="shared")
+    flavor = thing("kueue.x-k8s.io/v1beta2", "ResourceFlavor", "f", "", topologyName="t")
     given = workload("w", "Job/train", placed(**ON_BOTH), priority=0, podSets=podsets(2))
     high = workload("high", "Job/high", priority=9, podSets=podsets(1))
-    return [*NODES, whole, local, given, high]
+    return [*NODES, whole, local, flavor, given, high]
 
 
 def train(i: int, **more: Any) -> Object:

@@ -211,7 +211,7 @@ def test_who_waits_for_kueue_evicts_nobody_where_its_queue_preempts_nobody(
 ) -> None:
     given = queues()
     given[1]["spec"] |= {"preemption": preemption, "cohortName": cohort}
-    waits = workload("w", "Job/waits")
+    waits = workload("w", "Job/waits", podSets=[{**podset(), "count": 200}])  # beyond its quota
     admitted, pods = (
         workload("v", "Job/runs", ADMITTED),
         [pod(f"p{i}", owner="Job/runs") for i in "01"],

@@ -186,10 +186,8 @@ class _Import:
             notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
         for kind, version in objects.strange:
             notes.add(f"objects of {version}, which is not a version that is known, are read", kind)
-        victims = (
-            *kueue.evictable(running, waiting),
-            *reclaims(objects, jobs, self._systems, queues.held),
-        )
+        waiting, victims = kueue.evictable(running, waiting)
+        victims += reclaims(objects, jobs, self._systems, queues.held)
         snapshot = ClusterSnapshot(
             api_version=API_VERSION,
             kind="ClusterSnapshot",
@@ -199,7 +197,7 @@ class _Import:
             nodes=tuple(nodes),
             jobs=tuple(running),
             queues=tuple(queues.protected(victims, jobs)),
-            victims=victims,
+            victims=tuple(victims),
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))

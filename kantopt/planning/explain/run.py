@@ -278,7 +278,8 @@ def _conflict(
         places,
         asked.model.limits,
         empty=empty,
-        by_kueue=waits_for_kueue(question.documents(asked)[j]),
+        by_kueue=waits_for_kueue(question.documents(asked)[j])
+        and any(item.job == name for item in question.snapshot.victims),
         spared=spared_words(question, name, asked.model),
         beyond=beyond(question.snapshot, name),
         tied=question.tied.get(name, ()),

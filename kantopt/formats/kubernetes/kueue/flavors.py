@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -24,6 +24,8 @@ class Flavor:
     taints: tuple[Taint, ...] = ()
     """Only pods that tolerate these are given the flavor."""
     tolerations: tuple[Toleration, ...] = ()
+    topology: bool | None = None
+    """Whether Kueue itself finds the places of pods there, if that is known."""
 
     def suits(self, pod: Pod, keys: Collection[str]) -> bool:
         """Whether what a pod itself says of nodes leaves it these, as far as flavors tell.
@@ -61,6 +63,7 @@ class Flavors:
                 dict(sorted(spec.words("nodeLabels").items())),
                 read_taints(spec, "nodeTaints"),
                 read_tolerations(spec, objects.notes),
+                bool(spec.text("topologyName")),
             )
 
     def get(self, name: str) -> Flavor:
@@ -69,6 +72,10 @@ class Flavors:
             self._known[name] = Flavor()
             self._notes.add("flavors that are not in the input mean all nodes", name)
         return self._known[name]
+
+    def topology(self, names: Iterable[str]) -> frozenset[bool | None]:
+        """Return whether Kueue itself finds the places in flavors, each answer once."""
+        return frozenset(self._known.get(name, Flavor()).topology for name in names)
 
     def suiting(self, pod: Pod, names: Collection[str]) -> list[str]:
         """Return which of the flavors among which Kueue chooses a pod may be given."""

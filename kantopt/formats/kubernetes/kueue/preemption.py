@@ -4,7 +4,8 @@ Of its own queue those that are less important (``withinClusterQueue``); of othe
 those whose queue has borrowed what it needs (``reclaimWithinCohort``), and unless it may borrow at
 the same time (``borrowWithinCohort``) only if its own queue's quota, or that of a cohort above it
 and not above the other, holds it beside all that runs there. Where shares decide whether it may
-borrow, what may go so is told, and no plan evicts it.
+borrow, what may go so is told, and no plan evicts it. Where there is quota enough Kueue evicts
+nobody, unless it looks for places itself: then kube-scheduler does, by priority.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from math import inf
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -58,8 +60,12 @@ class Lender:
     """By resource: of several it is not known here how much of each is used."""
     limited: frozenset[str] = frozenset()
     """Resources of which it may borrow, or lends, only so much."""
+    most: Mapping[str, int] = field(default_factory=dict)
+    """What it may use at all, where it may borrow only so much."""
     inside: str = ""
     """The cohort that it is in; ``cohort`` is the root above."""
+    finds: frozenset[bool | None] = frozenset()
+    """Whether Kueue itself finds the places of its pods, for flavors that differ in that."""
 
     def vague(self, resource: str) -> bool:
         """Whether several flavors have a resource."""
@@ -98,8 +104,10 @@ def evictable(
     running: Sequence[Job],
     waiting: Sequence[Job],
     notes: Notes,
-) -> tuple[Victims, ...]:
+) -> tuple[list[Job], list[Victims]]:
     """Say for each job that waits for Kueue of which queues it evicts jobs, and how important ones.
+
+    Of those that it would let go as they are, which are for kube-scheduler then, nothing is said.
 
     Parameters
     ----------
@@ -114,19 +122,20 @@ def evictable(
 
     Returns
     -------
-    tuple[Victims, ...]
-        Jobs that wait for others than Kueue are not in it.
+    tuple[list[Job], list[Victims]]
+        The jobs that wait, whose policy is that of their class where kube-scheduler asks it.
     """
-    asking = [
-        job
-        for job in waiting
-        if job.queue_name in queues
-        and not job.quota_reserved
-        and not any(role.pods for role in job.pod_sets)
-    ]
     lending = _Lending(queues, cohorts, running, waiting)
-    lending.ask(asking)
-    return tuple(lending.victims(job, notes) for job in asking)
+    jobs, found = list[Job](), list[Victims]()
+    for job in waiting:
+        if lending.concerns(job):
+            free, policy = lending.free(job), queues[job.queue_name].preemption
+            if free or (free is None and not (policy.own or policy.others)):
+                job = job.model_copy(update={"preemption_policy": None})
+            if not free:
+                found.append(lending.victims(job, notes, perhaps=free is None))
+        jobs.append(job)
+    return jobs, found
 
 
 class _Lending:
@@ -142,27 +151,52 @@ class _Lending:
         self._queues = queues
         self._used = {name: Counter[str]() for name in queues}
         self._run: dict[str, set[int]] = {name: set() for name in queues}
+        self._least: dict[str, int] = {}
+        """By queue, what kube-scheduler takes the least important jobs for that run."""
         for job in (*running, *(job for job in waiting if job.quota_reserved)):
             if job.queue_name in queues:
                 self._used[job.queue_name] += asks(job)
         for job in running:
             self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
+            pods = (job.priority if job.pod_priority is None else job.pod_priority) or 0
+            self._least[job.queue_name] = min(self._least.get(job.queue_name, ANY), pods)
         self._borrowed = {n: _over(queue, self._used[n]) for n, queue in queues.items()}
         self._line, self._cohorts = cohorts.line, cohorts.summed(queues.values(), self._used)
         self._called = {own.inside: own.name for own in cohorts.owned}
         self._over = {name: _over(cohort, cohort.used) for name, cohort in self._cohorts.items()}
+        self._pools = {name: self._pool(queue) for name, queue in queues.items()}
+        for job in filter(self.concerns, waiting):
+            self._pools[job.queue_name].wanted += asks(job, least=True)
         self._told: set[str] = set()
         """Queues of which it is noted that flavors are not told apart."""
 
-    def ask(self, jobs: Iterable[Job]) -> None:
-        """Count what jobs ask for that wait: of what is left for all, nobody needs victims."""
-        for job in jobs:
-            root = self._queues[job.queue_name].cohort
-            if root:
-                self._cohorts[root].wanted += asks(job, least=True)
+    def _pool(self, queue: Lender) -> _Cohort:
+        if queue.cohort:
+            return self._cohorts[queue.cohort]
+        alone = _Cohort()
+        alone.add(queue, self._used[queue.name])
+        return alone
 
-    def victims(self, job: Job, notes: Notes) -> Victims:
-        """Say of which queues Kueue evicts jobs for one that waits."""
+    def concerns(self, job: Job) -> bool:
+        """Whether a job waits for Kueue."""
+        exists = job.quota_reserved or any(role.pods for role in job.pod_sets)
+        return job.queue_name in self._queues and not exists
+
+    def free(self, job: Job) -> bool | None:
+        """Whether Kueue lets a job go as it is: there is quota for all; ``None``: it may."""
+        queue, wants = self._queues[job.queue_name], asks(job, least=True)
+        pool, used = self._pools[queue.name], self._used[queue.name]
+        lacks = any(
+            pool.used[r] + n > pool.nominal[r] or used[r] + n > queue.most.get(r, inf)
+            for r, n in wants.items()
+            if r in queue.nominal
+        )
+        if lacks or queue.finds == {True}:
+            return False
+        return None if queue.finds - {False} or pool.lacking() & wants.keys() else True
+
+    def victims(self, job: Job, notes: Notes, *, perhaps: bool) -> Victims:
+        """Say of which queues Kueue evicts jobs for one that waits, and perhaps kube-scheduler."""
         queue, wants = self._queues[job.queue_name], asks(job, least=True)
         policy, priority = queue.preemption, job.priority or 0
         found = {queue.name: ANY} if policy.own else {}
@@ -171,10 +205,12 @@ class _Lending:
         # What its queue owns may do for it once jobs of this queue have gone as well.
         alone = bool(found) and min(self._run[queue.name], default=ANY) < priority
         alone = alone and all(wants[r] <= n for r, n in queue.nominal.items())
+        others = [*self._reclaims(queue, lacking, notes)]
+        owners = {name: self._owner(queue, wants, name) for name in {o.inside for o in others}}
         left = dict[str, dict[str, str | int]]()
         excess = dict[str, dict[str, str | int]]()
-        for other in self._reclaims(queue, lacking, notes):
-            owner, unsure = self._owner(queue, other, wants)
+        for other in others:
+            owner, unsure = owners[other.inside]
             most = policy.borrowing if owner is None else ANY
             if most is not None:
                 found[other.name] = most
@@ -186,6 +222,10 @@ class _Lending:
                 for number in self._run[other.name]
             ):
                 beyond.add(other.name)
+        if perhaps:
+            pods = priority if job.pod_priority is None else job.pod_priority
+            less = {name for name, least in self._least.items() if name and least < pods}
+            beyond |= {name for name in less if found.get(name) != ANY}
         return Victims(
             job=job.full_name,
             queues=found,
@@ -196,14 +236,14 @@ class _Lending:
         )
 
     def _owner(
-        self, queue: Lender, other: Lender, wants: Mapping[str, int]
+        self, queue: Lender, wants: Mapping[str, int], other: str
     ) -> tuple[dict[str, dict[str, str | int]] | None, bool]:
         """Return who owns what holds a job, with what is left of it, and whether others might.
 
-        That is its queue, or the topmost cohort above this, and not above the other, that holds it;
-        where shares decide, the one below what is above both.
+        That is its queue, or the topmost cohort above this, and not above the ``other``, that holds
+        it; where shares decide, the one below what is above both.
         """
-        above = {*self._line(other.inside)}
+        above = {*self._line(other)}
         below = takewhile(lambda name: name not in above, self._line(queue.inside))
         levels = [(queue.name, _Cohort(Counter(queue.nominal), self._used[queue.name]))]
         levels += [(self._called[name], self._cohorts[name]) for name in below]
@@ -227,9 +267,8 @@ class _Lending:
 
         If that is nothing, it may lack a place.
         """
-        cohort = self._cohorts.get(queue.cohort)
         found = frozenset(wants)
-        return found if cohort is None else (found & cohort.lacking()) or found
+        return (found & self._pools[queue.name].lacking()) or found
 
     def _reclaims(self, queue: Lender, lacking: frozenset[str], notes: Notes) -> Iterator[Lender]:
         """Yield the queues that have borrowed something that a job needs.
@@ -290,7 +329,7 @@ class _Cohort:
     nominal: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
     wanted: Counter[str] = field(default_factory=Counter)
-    """By all who wait; of roots only."""
+    """By all who wait; of roots, and queues without a cohort, only."""
     flavors: dict[str, frozenset[str]] = field(default_factory=dict)
     limited: frozenset[str] = frozenset()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from kantopt.formats.kubernetes.kueue.flavors import Flavors, onto_nodes
 from kantopt.formats.kubernetes.kueue.preemption import (
@@ -109,15 +110,13 @@ class KueueQueues:
     def into(self, pod: Pod, *, exists: bool) -> Pod:
         """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will.
 
-        One that does not exist yet evicts nobody where Kueue preempts nobody for its queue: once it
-        exists, it is for kube-scheduler to do so, and its pods come as soon as it has its quota.
+        One that does not exist yet evicts nobody where Kueue preempts nobody for its queue, unless
+        Kueue would let it go as it is: then it is for kube-scheduler to do so.
         """
         rows = None if pod.node else self._rows.get(self.of(pod))
         if rows is not None and not (exists or pod.quota_reserved):
             if not (rows.preemption.own or rows.preemption.others):
-                text = (
-                    "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
-                )
+                text = "queues for which Kueue preempts nobody: who lacks quota there evicts nobody"
                 self._notes.add(text, rows.name)
                 pod = replace(pod, preemption_policy="Never")
             elif self._priorities.preempts_nobody(pod):
@@ -136,9 +135,16 @@ class KueueQueues:
                 self._notes.add(text, pod.full_name)
         return pod
 
-    def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
-        """Say for each job that waits for Kueue of which queues it evicts jobs."""
-        lenders = {name: _lender(rows) for name, rows in self._rows.items()}
+    def evictable(
+        self, running: Sequence[Job], waiting: Sequence[Job]
+    ) -> tuple[list[Job], list[Victims]]:
+        """Return the jobs that wait, and of which queues Kueue evicts jobs for those it has."""
+        lenders = {
+            name: replace(
+                _lender(rows), finds=self._flavors.topology(f for g in rows.groups for f in g)
+            )
+            for name, rows in self._rows.items()
+        }
         owned = [_lender(rows, limited=name in self._limited) for name, rows in self._owned.items()]
         cohorts = Cohorts(self._parents, owned)
         return evictable(lenders, cohorts, running, waiting, self._notes)
@@ -283,6 +289,8 @@ def _lender(rows: _Rows, *, limited: bool = False) -> Lender:
     limits = rows.by_resource()
     nominal = {name: sum(own for own, _, _ in each.values()) for name, each in limits.items()}
     each = {name: frozenset(of) for name, of in limits.items()}
+    borrow = {name: reduce(_sum, (b for _, b, _ in of.values())) for name, of in limits.items()}
+    most = {name: nominal[name] + n for name, n in borrow.items() if n is not None}
     bounded = (r for r, of in limits.items() if any(own[1:] != (None, None) for own in of.values()))
     return Lender(
         rows.name,
@@ -291,6 +299,7 @@ def _lender(rows: _Rows, *, limited: bool = False) -> Lender:
         nominal,
         each,
         frozenset(limits if limited else bounded),
+        most,
         rows.inside,
     )
 

@@ -185,6 +185,7 @@ OWN: dict[str, ExportName] = {"native": "kubernetes", "topograph": "kubernetes"}
 CHANGED = {
     "kai/fractions": {"jobs.podSets.notModelled", "queues.resources.held"},
     "kueue/admitted-with-topology": {"metadata.capturedAt"},
+    "kueue/cohort-tree-of-flavors": {"pending.preemptionPolicy"},  # all get a topology
     "kueue/stopped-and-finished": {"metadata.capturedAt"},
     # Levels by labels of nodes become HyperNodes.
     "volcano/job-without-pods": {"nodes.labels", "topology.name", "topology.nodeLabel"},

@@ -29,7 +29,9 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
             key, _, value = selector.partition("=")
             spec["nodeLabels"] = {key: value}
         made.append(thing(_VERSION, "ResourceFlavor", name, spec=spec))
-    waiting = {job.queue_name for job in jobs if job.preemption_policy != "Never"}
+    nobody = {item.job for item in snapshot.victims if not item.queues}
+    nobody |= {job.full_name for job in jobs if job.preemption_policy == "Never"}
+    waiting = {job.queue_name for job in jobs if job.full_name not in nobody}
     made += [_queue(queue, flavors, queue.name in waiting) for queue in snapshot.queues]
     known = {queue.name for queue in snapshot.queues}
     ways = {(job.namespace, _local(job)): job.queue_name for job in jobs}

@@ -13,8 +13,6 @@ _WRITTEN_BACK = "told for the way back to whoever reserves: no plan looks at it"
 
 EXCUSED = {
     # Names and forms of documents.
-    "JobList.api_version": _NAME,
-    "JobList.kind": _NAME,
     "JobList.metadata": _NAME,
     "JobList.jobs": "it is the list itself, which every question has",
     "PodSet.name": "a name of a role, which jobs of one role have no use for",
@@ -64,7 +62,6 @@ EXCUSED = {
     "BalanceObjective.selector": _OTHER_QUESTION,
     "ClusterObjective.beyond": "words on what was asked for: no tier looks at it",
     "ClassObjective.offers": _OTHER_QUESTION,
-    "DisplacedObjective.by": _OTHER_QUESTION,
     "DisplacedObjective.unit": _OTHER_QUESTION,
     "DomainsObjective.level": _OTHER_QUESTION,
     "FragmentObjective.of": _OTHER_QUESTION,

@@ -51,6 +51,23 @@ def changed(placement: Placement, changes: Iterable[Action | Change]) -> Placeme
     return placement.replace(found) if found else placement
 
 
+def crosses(instance: Instance, change: Action | Change) -> bool:
+    """Whether pods of a job that must be close come to a domain that matters, or leave one.
+
+    Within such a domain each of them may move by itself.
+    """
+    role, j = instance.podsets[change.podset].role, instance.podsets[change.podset].job
+    needs = [need for need in instance.needs_of.get(j, ()) if role in need.roles]
+    if change.source is None or change.target is None:
+        return bool(needs)
+    levels = {level for need in needs for level in (need.required, need.slice_level)} - {None}
+    return any(
+        domain_of[change.source.node] != domain_of[change.target.node]
+        for level, domain_of in enumerate(instance.topology.domain_of)
+        if level in levels
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Changes by kind; moves are single pods, so that each can have its own wave."""

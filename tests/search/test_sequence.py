@@ -135,6 +135,17 @@ def test_a_gang_moves_to_another_required_domain_all_at_once() -> None:
     assert waves[0].actions[0].pods == 2
 
 
+def test_within_its_required_domain_each_pod_of_a_gang_moves_by_itself() -> None:
+    nodes = [node("a", rack="b/1"), node("b", rack="b/1"), node("c", rack="b/2")]
+    labels = {"labels": {"job": "g"}, "topologyRequest": {"required": "rack"}}
+    budget = {"name": "pdb", "selector": {"matchLabels": labels["labels"]}, "disruptionsAllowed": 1}
+    instance = question(
+        nodes, [job("g", pods(count=2, on=["a", "a"], **labels))], podDisruptionBudgets=[budget]
+    )
+    assert told(sequence(instance, placed(instance, g=["b", "b"]))) == [["m1"], ["m2"]]
+    assert sequence(instance, placed(instance, g=["c", "c"])) is None, "all leave it at once"
+
+
 def test_moves_of_a_chain_use_the_room_that_the_one_before_gave_up() -> None:
     jobs = [job(f"r{i}", pods(cpu=4, on=[f"n{i}"]), moveMode="live") for i in range(4)]
     instance = question([node(f"n{i}") for i in range(5)], jobs)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from random import Random
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.difference import Change, Difference, Kind
+from kantopt.problem.difference import Change, Difference, Kind, crosses
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.presolve import presolved
 from kantopt.verify.step import Step, standing_loads
 from kantopt.verify.victims.preemptors import preemptors_of
 
@@ -121,15 +122,14 @@ def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Key, int]]:
 def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     """Split changes into units: evictions, then moves, then binds.
 
-    A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together,
-    and so do those of a job that restarts as a whole.
+    A gang is bound in one wave, and evicted in one; pods whose closeness ties them change domains
+    together, and those of a job that restarts as a whole move together.
     """
-    tied = close_jobs(instance)
     together: dict[tuple[str, int], list[Change]] = {}
     units: list[tuple[Change, ...]] = []
     for change in (*changes.evictions, *changes.moves, *changes.binds):
         job = instance.job_of(change.podset)
-        whole = job.index in tied
+        whole = ties(instance, change)
         if change.kind == "move":
             whole = whole or job.index in instance.together
         else:
@@ -196,14 +196,21 @@ def may_step_aside(unit: Unit) -> bool:
     if unit.first or len(unit.changes) > 1 or unit.kind != "move":
         return False
     job = unit.instance.podsets[unit.changes[0].podset].job
-    return job not in close_jobs(unit.instance)
+    return job not in close_jobs(presolved(unit.instance))
 
 
-def close_jobs(instance: Instance) -> set[int]:
+def ties(instance: Instance, change: Change) -> bool:
+    """Whether closeness that a rule insists on ties a change to others of its job."""
+    j = instance.podsets[change.podset].job
+    return j in close_jobs(instance) and crosses(instance, change)
+
+
+@lru_cache(maxsize=4)
+def close_jobs(instance: Instance) -> frozenset[int]:
     """Jobs with topology needs that a rule insists on."""
-    return {
+    return frozenset(
         need.job
         for need in instance.topology_needs
         if (need.required is not None and instance.on(Rule.TOPOLOGY))
         or (need.slice_level is not None and instance.on(Rule.SLICES))
-    }
+    )

@@ -12,7 +12,7 @@ from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
 from kantopt.search.counts.neighbours import Neighbours
 from kantopt.search.order.company import Company
-from kantopt.search.order.units import Unit, close_jobs
+from kantopt.search.order.units import Unit, ties
 from kantopt.search.presolve import presolved
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.spread import spread_domains
@@ -231,9 +231,9 @@ class _Skews:
 
 def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:
     """Jobs whose pods several units change in number, or in closeness, by unit."""
-    tied = close_jobs(instance)
     by_job: dict[int, list[Unit]] = {}
     for unit in units:
+        tied = {instance.podsets[c.podset].job for c in unit.changes if ties(instance, c)}
         for j in sorted({instance.podsets[change.podset].job for change in unit.changes}):
             if j in tied or (_counts(instance, j) and not unit.moves):
                 by_job.setdefault(j, []).append(unit)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.problem.actions import Action
-from kantopt.problem.difference import changed
+from kantopt.problem.difference import changed, crosses
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.gang import check_gang
@@ -69,24 +68,9 @@ def _changing(instance: Instance, order: Order) -> dict[int, dict[int, list[Acti
             job = instance.job_of(action.podset)
             both = any(r.running is not None and r.pending is not None for r in job.roles)
             counts = job.is_gang or both
-            if (action.kind != "move" and counts) or any(
-                _crosses(instance, action, need) for need in instance.needs_of.get(job.index, ())
-            ):
+            if (action.kind != "move" and counts) or crosses(instance, action):
                 found.setdefault(job.index, {}).setdefault(p, []).append(action)
     return {j: waves for j, waves in found.items() if len(waves) > 1}
-
-
-def _crosses(instance: Instance, action: Action, need: TopologyNeed) -> bool:
-    if instance.podsets[action.podset].role not in need.roles:
-        return False
-    if action.source is None or action.target is None:
-        return True
-    levels = [level for level in (need.required, need.slice_level) if level is not None]
-    return any(
-        instance.topology.domain_of[level][action.source.node]
-        != instance.topology.domain_of[level][action.target.node]
-        for level in levels
-    )
 
 
 def _steps(

@@ -172,6 +172,17 @@ def test_room_for_a_gang_is_made_node_by_node() -> None:
     assert tidied(asked(nodes, jobs, FIT, limits={"moves": 1})) == (1, 0)
 
 
+def test_another_node_is_cleared_where_a_job_on_one_cannot_restart_elsewhere() -> None:
+    nodes = [*(node(name, gpu=8, labels={"of": name}) for name in "abc"), node("e", gpu=7)]
+    stays = pods(count=2, gpu=1, on=["a", "a"], nodeSelector={"of": "a"})
+    jobs = [
+        job("stays", stays, disruptionMode="all"),
+        *(job(name, pods(count=3, gpu=1, minCount=0, on=[name] * 3)) for name in "bc"),
+        job("gang", pods(count=2, gpu=8)),
+    ]
+    assert tidied(asked(nodes, jobs, FIT)) == (0, 6)
+
+
 def test_room_for_a_gang_is_made_in_one_rack() -> None:
     nodes = [
         node(name, gpu=8, labels={"block": "x", "rack": name[0]}) for name in ("a1", "b1", "b2")
@@ -222,3 +233,14 @@ def test_single_moves_level_the_load_to_the_target_and_no_further() -> None:
     level = {"balance": {"resources": ["cpu"], "target": 60}}
     assert tidied(asked(nodes, jobs, level)) == (0, 2)
     assert tidied(asked(nodes, jobs, level, limits={"moves": 1})) == (200, 1)
+
+
+def test_others_leave_a_node_for_a_pod_that_must_go() -> None:
+    jobs = [
+        job("whole", pods(gpu=8, on=["a"])),
+        *(job(f"pair-{name}", pods(gpu=2, on=[name])) for name in "bc"),
+        job("stays", pods(gpu=1, on=["c"]), movable=False),
+    ]
+    nodes = [node(name, gpu=8) for name in "abc"]
+    assert tidied(asked(nodes, jobs, "undrained", drain=["a"])) == (0, 2)
+    assert tidied(asked(nodes, jobs, "undrained", drain=["a"], limits={"moves": 1})) == (1, 0)

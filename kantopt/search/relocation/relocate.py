@@ -64,6 +64,8 @@ class Relocation:
         self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Milli-GPU of these pods, and of new ones that would go elsewhere."""
         self._failed = 0
+        self._stuck: int | None = None
+        """Node from which a pod could not leave when the last set of nodes was cleared."""
         self._regions_tried, self._new_as_well = _MOST_REGIONS, False
         self._seen = len(self.state.touched)
         self._weigh(range(self.state.size))
@@ -269,6 +271,9 @@ class Relocation:
                 tried += 1
                 if tried == _MOST_CHOICES:
                     return
+                if self._stuck in chosen:  # another node in its stead, instead of one more
+                    chosen.remove(self._stuck)
+                    missing += int(gain[self._stuck])
 
     def _frees(self, n: int, known: dict[tuple[int, int], bool]) -> bool:
         """Whether each pod that would have to leave a node by itself fits on some node now.
@@ -305,7 +310,7 @@ class Relocation:
         wants = [(want.s, want.least if gang else want.most) for want in self.placer.wants(j)]
         if not state.admits(j, wants):  # what is lifted uses its quota again
             return False
-        mark = state.mark()
+        mark, self._stuck = state.mark(), None
         elsewhere = ~mask_of(state.size, nodes)
         singly, movers = self._singly, self._movers
         own = {s for s in self._job(j).podsets if not (movers.untied(s) and movers.movable[s])}
@@ -331,6 +336,7 @@ class Relocation:
             within = close.get((s, spot.node), elsewhere)
             left = pods - back
             if left and not (push or self._fill)(s, left, within):
+                self._stuck = spot.node
                 return False
         return state.pace.kept() and self._neighbours_hold(mark)
 
@@ -349,7 +355,11 @@ class Relocation:
             if not all(self._put_back(*change) == change[2] for change in changes):
                 self.state.undo(mark)
                 moving.append(j)
-        return all(self._restarts.move(j, elsewhere) for j in moving)
+        for j in moving:
+            if not self._restarts.move(j, elsewhere):
+                self._stuck = apart[j][0][1].node
+                return False
+        return True
 
     def _put_back(self, s: int, spot: Spot, pods: int) -> int:
         """Put as many lifted pods back where they were as fit."""

@@ -13,15 +13,12 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.preemption.kept_room import room_of_the_gone
-from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.relocate import Relocation
-from kantopt.search.relocation.restarts import Restarts
-from kantopt.search.shapes import mask_of
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.search.tidy.drain import Drain
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.slots import Slots
-from kantopt.search.tidy.targets import Fullest
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.shares import DRAIN, FIT, GAIN, VACATE
 from kantopt.verify.metrics import measure
@@ -163,48 +160,3 @@ def _vacate(
         state.undo(0)
         if deadline.cuts():
             return
-
-
-class Drain:
-    """Moves what can be moved off the nodes that are to be emptied: best fit decreasing.
-
-    First the jobs that go together, then single pods, the largest first, into the fullest nodes.
-    """
-
-    def __init__(self, state: State) -> None:
-        self.state, self.movers = state, Movers(state)
-        self._restarts = Restarts(state)
-        self._fullest = Fullest(state, self.movers)
-        self._mask = ~mask_of(state.size, state.instance.drained)
-
-    def restart(self, over: Callable[[], bool], found: Callable[[Placement], bool]) -> None:
-        """Restart elsewhere each job that goes together, if that is ``found`` to be legal."""
-        state, drained = self.state, self.state.instance.drained
-        jobs = [j for j in self._restarts.jobs if self._restarts.nodes(j) & drained]
-        jobs.sort(key=lambda j: (-state.instance.running_pods(j), j))
-        for j in jobs:
-            mark = state.mark()
-            if over():
-                return
-            if self._restarts.move(j, self._mask) and not found(state.placement()):
-                state.undo(mark)
-
-    def run(self, over: Callable[[], bool]) -> list[int]:
-        """Move each pod that another node takes; return where each move ends in the journal."""
-        state, marks = self.state, list[int]()
-        drained = state.instance.drained
-        pods = [
-            (s, spot)
-            for s, spots in enumerate(state.spots)
-            if self.movers.movable[s]
-            for spot, k in sorted(spots.items())
-            if spot.node in drained
-            for _ in range(k)
-        ]
-        pods.sort(key=lambda pod: (-self._fullest.size(pod[0]), pod))
-        for s, spot in pods:
-            if over():
-                break
-            if self._fullest.move(s, spot, self._mask) is not None:
-                marks.append(state.mark())
-        return marks

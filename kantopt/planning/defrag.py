@@ -15,7 +15,7 @@ from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.written_goals import drained, read_goals
-from kantopt.problem.chosen import has_label
+from kantopt.problem.chosen import as_cordoned, has_label
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Metric, Model, Objective
@@ -92,7 +92,9 @@ def asked(question: Question, wish: Wish) -> Asked:
         return Asked(model, doubts)
     nodes = drained(wish.goals, [node.name for node in question.snapshot.nodes])
     model = model.model_copy(update={"drain": tuple(dict.fromkeys((*model.drain, *nodes)))})
-    wishes = read_goals(wish.goals, question.instance(model), question.jobs)
+    wishes = read_goals(
+        wish.goals, question.instance(model), as_cordoned(question.jobs, model.drain)
+    )
     last = ("evictions", "moves") if limits["evictions"] else ("moves",)
     last = (*last, Metric.CHANGES_TO_PLAN.value)
     objectives = (*wishes.objectives, *(Objective.model_validate(name) for name in last))

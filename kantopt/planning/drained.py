@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from kantopt.problem.chosen import nominated_to
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -13,6 +14,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.features import FEATURES
 from kantopt.schema.features import WORDS as FEATURE_WORDS
 from kantopt.schema.hints import first_of, plural
+from kantopt.schema.jobs import Job
 from kantopt.schema.model import Rule
 from kantopt.schema.stays import CAUSES, WORDS
 from kantopt.search.causes import FITS, Causes
@@ -63,6 +65,22 @@ def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
             f"{verb} the nodes to be emptied already: {plural(leaving, 'terminating pod')}"
         )
     return tuple(words)
+
+
+def unseated_words(jobs: Iterable[Job], nodes: Collection[str]) -> Iterator[str]:
+    """Say who is only nominated to the nodes to be emptied: the cordon sends them elsewhere."""
+    told = [
+        (f"{job.full_name}/{podset.name}", place.node)
+        for job in (jobs if nodes else ())
+        for podset in job.pod_sets
+        for place in nominated_to(podset, nodes)
+    ]
+    if told:
+        named = first_of([f"{name} on {node}" for name, node in told], MOST_NAMED)
+        yield (
+            f"nominated to nodes to be emptied, where nothing of it runs: {named}; once the node "
+            "is cordoned it is scheduled elsewhere"
+        )
 
 
 def _words(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.below_own import below_own
 from kantopt.planning.document.held_to import held_to_words
+from kantopt.planning.drained import unseated_words
 from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond_notes, notes_about, unsure
@@ -122,6 +123,7 @@ def make_plan(
             *beyond_notes(question.snapshot, (item.job for item in answer.unplaced)),
             *below_own(question.snapshot, instance, answer.placement),
             *failing_jobs(question, instance, answer.placement),
+            *unseated_words(question.jobs, instance.model.drain),
         ]
         pairs = zip(run.tiers, answer.tiers, strict=True)
         missed = any(tier.target is not None and row.value for tier, row in pairs)

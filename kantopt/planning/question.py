@@ -12,6 +12,7 @@ from kantopt.planning.lifting import causes, features
 from kantopt.planning.queue_victims import Spared, spared, without_spared
 from kantopt.planning.strict_order import behind_line
 from kantopt.problem.build import build_instance
+from kantopt.problem.chosen import as_cordoned
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.certificate import Certificate
 from kantopt.schema.answers.plan import Plan
@@ -106,7 +107,8 @@ class Question:
 
     def documents(self, instance: Instance) -> tuple[Job, ...]:
         """Documents of the instance's jobs, in its order."""
-        by_name = {job.full_name: job for job in self.jobs}
+        jobs = as_cordoned(self.jobs, instance.model.drain)
+        by_name = {job.full_name: job for job in jobs}
         return tuple(by_name[job.name] for job in instance.jobs)
 
     def instance(self, model: Model) -> Instance:

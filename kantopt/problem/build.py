@@ -17,7 +17,7 @@ from kantopt.problem.affinities import (
 )
 from kantopt.problem.amounts import amounts, gpu_milli_of
 from kantopt.problem.build_jobs import JobsBuilder
-from kantopt.problem.chosen import considered, left_aside
+from kantopt.problem.chosen import as_cordoned, considered, left_aside
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.entitlements import entitlements
 from kantopt.problem.instance import Instance
@@ -65,7 +65,7 @@ def build_instance(
         If documents contradict each other: a name used twice, an unknown job, level or resource,
         or amounts that overflow.
     """
-    known = (*snapshot.jobs, *pending)
+    known = as_cordoned((*snapshot.jobs, *pending), frozenset(model.drain))
     documents = considered(known, model.pending, model.assume)
     names = [job.full_name for job in documents]
     problems = [

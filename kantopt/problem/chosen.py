@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from kantopt.problem.not_modelled import not_placed
+from kantopt.schema.eligibility import CORDON, tolerates
 from kantopt.schema.features import Feature
-from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.jobs import Assignment, Job, PodSet
 
 
 def asked_for(job: Job, patterns: Sequence[str] | None) -> bool:
@@ -37,6 +38,33 @@ def considered(
         elif kept := _without(job, outside):
             found.append(kept)
     return tuple(found)
+
+
+def as_cordoned(jobs: Iterable[Job], nodes: Collection[str]) -> tuple[Job, ...]:
+    """Return jobs as they are once nodes are cordoned: who is only nominated there waits again.
+
+    kube-scheduler tries a nominated node by the filters that it tries any node by: who does not
+    tolerate the cordon goes elsewhere.
+    """
+    return tuple(_as_cordoned(job, nodes) for job in jobs) if nodes else tuple(jobs)
+
+
+def _as_cordoned(job: Job, nodes: Collection[str]) -> Job:
+    podsets = []
+    for podset in job.pod_sets:
+        if lost := nominated_to(podset, nodes):
+            kept = tuple(place for place in podset.assignments if place not in lost)
+            pods = (*podset.pods, *(pod for place in lost for pod in place.pods))
+            podset = podset.model_copy(update={"assignments": kept, "pods": pods})
+        podsets.append(podset)
+    return job.model_copy(update={"pod_sets": tuple(podsets)})
+
+
+def nominated_to(podset: PodSet, nodes: Collection[str]) -> tuple[Assignment, ...]:
+    """Return places on nodes that pods are nominated to and lose once these are cordoned."""
+    if not podset.nominated or tolerates(podset.tolerations, CORDON):
+        return ()
+    return tuple(place for place in podset.assignments if place.node in nodes)
 
 
 def left_aside(

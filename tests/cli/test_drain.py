@@ -305,15 +305,6 @@ def test_what_keeps_a_job_of_slurm_is_said(cli: Cli, job: str, why: str) -> None
     assert f"not movable: {why}" in said
 
 
-def test_a_pod_that_is_nominated_to_a_drained_node_is_said_to_be(cli: Cli) -> None:
-    waits = pod("p", owner="Job/p", priority=9)
-    waits["status"]["nominatedNodeName"] = "a"
-    going = {"deletionTimestamp": "2026-01-01"}
-    dump_of(node("a"), node("b"), pod("v", on="a", requests={"cpu": "8"}, metadata=going), waits)
-    said = " ".join(plan_of(cli, "a", code=3)["warnings"])
-    assert "default/p/main, not movable: nominated, it waits there for room" in said
-
-
 def test_a_limit_that_is_used_up_and_pods_in_the_way_are_said_of_what_stays(cli: Cli) -> None:
     apart = {
         "podAntiAffinity": {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kantopt.planning.document.claims import claim, needed_jobs
 from kantopt.planning.question import Question
-from kantopt.problem.chosen import considered
+from kantopt.problem.chosen import as_cordoned, considered
 from kantopt.schema.answers.actions import Place, actions_of, source_of, target_of
 from kantopt.schema.answers.plan import BudgetRef, NodeRef, Plan, Standing
 from kantopt.schema.dump import dump_data
@@ -31,7 +31,8 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
     ``same`` tells that the snapshot is the one that the plan was made for: then a running job that
     it does not know was never there.
     """
-    given = {job.full_name: job for job in question.jobs}
+    jobs = as_cordoned(question.jobs, plan.model.drain)
+    given = {job.full_name: job for job in jobs}
     embedded = {job.full_name: job for job in plan.jobs}
     findings = []
     for name, job in embedded.items():
@@ -55,7 +56,7 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
 def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
     """Pods named by actions are there: whoever follows the plan acts on these names."""
     known: dict[tuple[str, str, Place | None], Counter[tuple[str, str]]] = {}
-    for job in question.jobs:
+    for job in as_cordoned(question.jobs, plan.model.drain):
         name = job.full_name
         for podset in job.pod_sets:
             waiting = known.setdefault((name, podset.name, None), Counter())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.planning.document.actions import unknown_in
 from kantopt.planning.later.successors import Seen, Successors, pods_of
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import as_cordoned
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.actions import (
     PlanAction,
@@ -44,7 +45,7 @@ class StillThere:
         self._left_out = question.left_out
         self._pods = {
             (seen.namespace, seen.ref.name): seen
-            for seen in pods_of(question.jobs)
+            for seen in pods_of(as_cordoned(question.jobs, plan.model.drain))
             if seen.ref is not None
         }
         self._successors = Successors(question, plan)

@@ -131,7 +131,7 @@ def make_plan(
             warnings += held_to_words(instance, answer.placement, missed=missed)
         warnings += out_of_order(question.snapshot, question.pending, instance, answer.placement)
         if last is not None:
-            warnings += moved_again(instance, answer.placement, last)
+            warnings += moved_again(question, instance, answer.placement, last)
         answer = replace(answer, warnings=tuple(warnings))
     from kantopt.planning.document.write import plan_document
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -175,12 +176,13 @@ def test_pods_that_came_up_elsewhere_than_planned_and_move_again_are_told(
     ran = question(nodes, [job("some", 1, len(before), on=before)], []).snapshot.jobs
     moves = [move("default/some", n, "c", PodRef(name=f"some-{k}")) for k, n in enumerate(planned)]
     first = written(ran, [moves])
-    later = question(nodes, [job("some", 1, len(now), on=now)], []).instance(MODEL)
+    today = question(nodes, [job("some", 1, len(now), on=now)], [])
+    later = today.instance(MODEL)
     spots = Counter("abcde".index(name) for name in now)
     spots.subtract("abcde".index(name) for name in leaves)
     spots[4] += len(leaves)
     placement = later.current.replace({0: {Spot(n): k for n, k in spots.items() if k}})
-    said = list(moved_again(later, placement, first))
+    said = list(moved_again(today, later, placement, first))
     assert len(said) == told
     assert all("1 pod is moved as by the last plan" in text for text in said)
     assert all("job default/some on node d" in text for text in said)
@@ -195,6 +197,22 @@ def test_a_plan_after_one_that_was_not_followed_says_so() -> None:
     later = planned(question(nodes, [job("stray", 2, on=["c"]), jobs[1]], wide), last=first)
     assert [each.from_node for each in later.moves] == ["c"]
     assert any("came up elsewhere" in text for text in later.warnings)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_pod_that_came_back_to_the_node_it_left_is_told_when_it_moves_again(
+    *, anew: bool
+) -> None:
+    nodes = [node(name) for name in "ab"]
+    stray, wide = job("stray", 2, on=["a"]), [job("wide", 8)]
+    other = job("other", 4, on=["b"], movable=False)
+    first = planned(question(nodes, [stray, other], wide))
+    again = deepcopy(stray)
+    if anew:
+        again["podSets"][0]["assignments"][0]["pods"] = [{"name": "stray-x", "uid": "u-x"}]
+    later = planned(question(nodes, [again, other], wide), last=first)
+    assert [(each.from_node, each.to_node) for each in later.moves] == [("a", "b")]
+    assert any("came up elsewhere" in text for text in later.warnings) == anew
 
 
 def test_no_time_to_find_out_keeps_nothing_and_harms_nothing() -> None:

@@ -11,11 +11,13 @@ from kantopt.clock import Deadline
 from kantopt.planning.later.guard import outline_of, steps_today
 from kantopt.planning.later.prefix import longest_legal_prefix
 from kantopt.planning.later.still_there import StillThere
+from kantopt.planning.later.successors import Successors, pods_of
 from kantopt.planning.question import Question
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.difference import apply, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.schema.answers.actions import namespace_of
 from kantopt.schema.answers.plan import Move, Plan
 
 
@@ -38,12 +40,16 @@ def still_legal(
     return without_leftovers(apply(instance.current, prefix.waves), prefix.waves)
 
 
-def moved_again(instance: Instance, placement: Placement, last: Plan) -> Iterator[str]:
+def moved_again(
+    question: Question, instance: Instance, placement: Placement, last: Plan
+) -> Iterator[str]:
     """Warn of pods that the last plan moved, that came up elsewhere, and that are moved again.
 
     Where a scheduler places pods by other rules than plans do, each run would restart them. Pods
-    of a pod set are counted, not named: who is made anew mostly has another name.
+    of a pod set are counted, not named: who is made anew mostly has another name. Names tell only
+    who left a node in vain, as another pod came there instead.
     """
+    back = _back(question, last)
     ran = Counter[tuple[str, str, str]]()
     for job in last.jobs:
         for pods in job.pod_sets:
@@ -61,9 +67,10 @@ def moved_again(instance: Instance, placement: Placement, last: Plan) -> Iterato
         now = Counter[str]()
         for spot, pods_there in podset.current.items():
             now[instance.nodes[spot.node].name] += pods_there
-        came = Counter({node: k - ran[*key, node] for node, k in now.items()})
+        stayed = {n: min(ran[*key, n], k - back[*key, n]) for n, k in now.items()}
+        came = Counter({n: k - stayed[n] for n, k in now.items()})
         there = {move.to_node for move in moved[key]}
-        left = sum(max(0, ran[*key, n] - now[n]) for n in {move.from_node for move in moved[key]})
+        left = sum(ran[*key, n] - stayed.get(n, 0) for n in {m.from_node for m in moved[key]})
         astray = left - sum(max(0, came[node]) for node in there)
         for change in changes:
             assert change.source is not None
@@ -76,6 +83,23 @@ def moved_again(instance: Instance, placement: Placement, last: Plan) -> Iterato
     if again:
         are = "1 pod is" if again == 1 else f"{again} pods are"
         yield (
-            f"{are} moved as by the last plan, after which as many came up elsewhere ({example}): "
-            "where whoever places pods anew does not follow the plans, each run restarts them"
+            f"{are} moved as by the last plan, after which as many came up elsewhere than planned "
+            f"({example}): where whoever places pods anew does not follow the plans, each run "
+            "restarts them"
         )
+
+
+def _back(question: Question, last: Plan) -> Counter[tuple[str, str, str]]:
+    """Count the pods of each pod set and node that moves took off, and that others replaced."""
+    there = {
+        (seen.namespace, seen.ref.name, seen.ref.uid)
+        for seen in pods_of(question.jobs)
+        if seen.ref is not None
+    }
+    gone = Counter(
+        (move.job, move.pod_set, move.from_node)
+        for move in last.moves
+        for pod in move.pods
+        if pod.uid and (namespace_of(move.job), pod.name, pod.uid) not in there
+    )
+    return gone & Successors(question, last).came()

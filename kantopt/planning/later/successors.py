@@ -82,6 +82,14 @@ class Successors:
         self._left = ran
         """Pods without names that are not where they ran."""
 
+    def came(self) -> Counter[tuple[str, str, str]]:
+        """Count the pods with names that came, by job, pod set and node."""
+        return Counter(
+            (pod.job, pod.pod_set, pod.node)
+            for pod in self._came
+            if pod.ref is not None and pod.node is not None
+        )
+
     def follows(self, pod: PodRef, other: PodRef) -> str:
         """Say in words whether a pod was made in the place of another one; empty if it was not."""
         if not other.uid or self._owner(pod) != self._owner(other) or not self._owner(pod):

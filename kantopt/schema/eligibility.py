@@ -82,6 +82,14 @@ def _covers(tolerations: Iterable[Toleration], taint: Mark) -> bool:
     )
 
 
+def admitted_with(resources: Iterable[str]) -> tuple[Toleration, ...]:
+    """Return what pods tolerate that ask for extended resources, as admission of Kubernetes has it.
+
+    Nodes that offer such a resource are tainted by its name (``ExtendedResourceToleration``).
+    """
+    return tuple(Toleration(key=name, operator="Exists") for name in resources if "/" in name)
+
+
 def unwelcome(tolerations: Iterable[Toleration], node: Place) -> int:
     """Count the taints that would rather keep a pod off a node and that it does not tolerate."""
     tolerations = tuple(tolerations)

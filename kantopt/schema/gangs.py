@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kantopt.schema.eligibility import admitted_with
 from kantopt.schema.jobs import DeviceRequest, PodSet
 
 GPU = "nvidia.com/gpu"
@@ -41,7 +42,8 @@ def pods_of(
     name: str, count: int, gpus: int, resource: str = GPU, device_class: str = ""
 ) -> PodSet:
     """Return pods of so many GPUs each; parameters as of :func:`gang_of`."""
+    tolerated = admitted_with((resource,))
     if device_class:
         one = DeviceRequest(device_class=device_class, count=gpus, requests={resource: 1})
-        return PodSet(name=name, count=count, devices=(one,))
-    return PodSet(name=name, count=count, requests={resource: gpus})
+        return PodSet(name=name, count=count, devices=(one,), tolerations=tolerated)
+    return PodSet(name=name, count=count, requests={resource: gpus}, tolerations=tolerated)

@@ -13,13 +13,14 @@ traces are to be shown; the first policy is the one that the others are compared
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from kantopt.planning.by_size import SIZES
 from kantopt.schema.answers.simulation import Estimate, Measure, MeasureGroup, Simulation
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import listed, plural
+from kantopt.schema.hints import first_of, listed, plural
 from kantopt.simulate.courses import courses_of
 from kantopt.simulate.history import History, JobRecord
 from kantopt.simulate.metrics.allocation import allocation, fragmentation
@@ -198,10 +199,11 @@ def _notes(windows: Sequence[Window]) -> Iterator[str]:
         )
     for window in windows:
         never = window.history.never
-        refused = len(window.arrived) - len(window.jobs)
+        refused = Counter(job.refused for job in window.arrived if job.refused)
         could_not = "could not even start in the empty cluster"
         if refused:
-            yield f"{window.name}: {plural(refused, 'job')} {could_not}"
+            why = first_of([reason for reason, _ in refused.most_common()], 1)
+            yield f"{window.name}: {plural(refused.total(), 'job')} {could_not} ({why})"
         if never:
             jobs = f"{plural(len(never), 'job')} that waited before the trace"
             yield f"{window.name}: {jobs} {could_not}: {listed(never, 1)}"

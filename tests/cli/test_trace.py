@@ -42,6 +42,19 @@ def test_for_a_snapshot_its_gpus_count_and_the_trace_is_written_alone(cli: Cli) 
     assert [type(part) for _, part in load_native(["snap.yaml", "t.yaml"])][1] is Trace
 
 
+def test_jobs_that_are_drawn_start_on_nodes_tainted_by_the_name_of_their_gpus(cli: Cli) -> None:
+    names = ("nvidia.com/gpu", "dedicated")
+    for name in names:
+        node = f"{{name: n1, allocatable: {{{names[0]}: 8}}, taints: [{{key: {name}, "
+        node += "effect: NoSchedule}]}"
+        head = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nmetadata: {name: t}\n"
+        Path("t.yaml").write_text(f"{head}nodes: [{node}]\n")
+        assert cli("trace", "t.yaml", "--jobs", "2", "-O", "jobs.yaml").code == 0
+        done = cli("simulate", "t.yaml", "jobs.yaml", "--policy", "fifo")
+        refused = "2 jobs could not even start in the empty cluster (eligibility: 0 of 1 nodes fit"
+        assert (refused in done.out) == (name == "dedicated")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -62,9 +62,10 @@ def test_jobs_of_philly_come_in_order_and_large_ones_are_split() -> None:
         ("job-3", "115s", "10s"),
     ]
     assert [job.queue_name for job in trace.jobs] == ["b", "a", "a"]
+    tolerated = [{"key": GPU, "operator": "Exists"}]
     assert dump_data(trace)["jobs"][0]["podSets"] == [
-        {"name": "worker", "count": 2, "requests": {GPU: 8}},
-        {"name": "rest", "count": 1, "requests": {GPU: 4}},
+        {"name": "worker", "count": 2, "requests": {GPU: 8}, "tolerations": tolerated},
+        {"name": "rest", "count": 1, "requests": {GPU: 4}, "tolerations": tolerated},
     ]
     assert trace.notes[1].startswith("time 0 is 2017-10-09 07:00:00")
     assert trace.notes[4:] == (

@@ -97,7 +97,7 @@ def test_simulations_of_different_length_and_refused_jobs_are_noted() -> None:
     notes = figures_of([run("a", "t", 0), longer]).notes
     assert notes == (
         "the simulations end between 100 s and 200 s: shares of time are over different times",
-        "b on t: 1 job could not even start in the empty cluster",
+        "b on t: 1 job could not even start in the empty cluster (no node is so large)",
     )
 
 

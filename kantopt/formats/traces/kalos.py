@@ -6,7 +6,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import MOST_SECONDS, Row, check_columns, rows_of
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.gangs import GPU
+from kantopt.schema.gangs import pods_of
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.trace import Trace, TraceJob
 
@@ -76,4 +76,4 @@ def _pods(row: Row, notes: Notes) -> tuple[PodSet, ...]:
         row.report("gpu_workers", "at least one worker")
     if not gpus or gpus % 1:
         row.report("gpu_per_worker", "whole GPUs, at least one")
-    return (PodSet(name="worker", count=max(workers, 1), requests={GPU: int(gpus)}),)
+    return (pods_of("worker", max(workers, 1), int(gpus)),)

@@ -14,8 +14,8 @@ from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.traces.rows import MOST_SECONDS
 from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.schema.gangs import pods_of
 from kantopt.schema.hints import quote
-from kantopt.schema.jobs import PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.schema.trace import Trace, TraceJob
 
@@ -249,5 +249,5 @@ def _job(line: _Line, processor: str, notes: Notes) -> TraceJob | None:
         estimate=f"{max(1, round(line.estimate))}s" if estimate else None,
         user=f"user-{line.user}" if line.user >= 0 else "",
         queue_name=f"queue-{line.queue}" if line.queue >= 0 else "",
-        pod_sets=(PodSet(count=1, requests={processor: processors}),),
+        pod_sets=(pods_of("main", 1, processors, processor),),
     )

@@ -11,7 +11,7 @@ from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import as_pending
 from kantopt.problem.not_modelled import why_not_placed
-from kantopt.schema.base import Toleration
+from kantopt.schema.eligibility import admitted_with
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
@@ -71,10 +71,11 @@ def job_in_short(question: Question, short: Short) -> Job:
     queues = [queue.name for queue in question.snapshot.queues]
     _check("--queue", short.queue, queues, "a queue")
     request = None if short.required is None else TopologyRequest(required=short.required)
-    # Nodes with such devices are tainted by their resource, and admission adds the toleration.
-    tolerated = tuple(Toleration(key=name, operator="Exists") for name in requests if "/" in name)
     podset = PodSet(
-        count=short.pods, requests=requests, topology_request=request, tolerations=tolerated
+        count=short.pods,
+        requests=requests,
+        topology_request=request,
+        tolerations=admitted_with(requests),
     )
     return Job(name="asked", queue_name=short.queue, pod_sets=(podset,))
 

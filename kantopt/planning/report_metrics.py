@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, UsageError
 from kantopt.planning.by_size import spread_figures
@@ -19,7 +19,7 @@ from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import one_of, perhaps, plural
 from kantopt.schema.model import Metric, Model, Objective
 from kantopt.schema.objectives import TotalObjective
-from kantopt.schema.quantity import from_base, to_base
+from kantopt.schema.quantity import from_base, resource_called, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts, slots_now
 from kantopt.verify.metrics.fragmented_nodes import node_gpus_used
@@ -201,6 +201,7 @@ def _pools(instance: Instance, nodes: Sequence[int]) -> list[tuple[str, list[int
 
 
 def _slot_tier(instance: Instance, slot: Slot) -> Tier:
+    slot = replace(slot, resource=resource_called(slot.resource, instance.offered))
     resources = [name for name in instance.offered if name != "pods"]
     if slot.resource not in instance.offered:
         expected = f"{one_of(resources)}{perhaps(slot.resource, resources)}"

@@ -20,7 +20,7 @@ from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, perhaps, q
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Objective
 from kantopt.schema.objectives import ClusterObjective
-from kantopt.schema.quantity import from_base, parse_quantity, to_base
+from kantopt.schema.quantity import from_base, parse_quantity, resource_called, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts, slots_now, slots_offered
 from kantopt.verify.step import Step
@@ -88,7 +88,10 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
         if name not in _READERS:
             expected = f"{one_of(FORMS)}{perhaps(name, _READERS)}"
             raise UsageError(f"--goal: found {quote(text)}, expected {expected}")
-        goal = _Goal(text, rest if given else None, _nodes(name, text, which), instance, jobs)
+        nodes = _nodes(name, text, which)
+        if "class" in nodes:
+            nodes["class"] = resource_called(nodes["class"], instance.offered)
+        goal = _Goal(text, rest if given else None, nodes, instance, jobs)
         objective = _READERS[name](goal, wishes)
         if _alike(objective) in map(_alike, wishes.objectives):
             if name in ("fit", "drain"):
@@ -210,6 +213,7 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
     if match is None:
         raise goal.fail(quote(goal.rest or ""), "RESOURCE:SIZE[/CLASS][:N], such as cpu:16/numa:40")
     resource, size, device_class, wanted = match.groups()
+    resource = resource_called(resource, goal.instance.offered)
     try:
         amount = to_base(resource, size)
     except ValueError as error:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kantopt.report.blocks import Block, with_texts
+from kantopt.schema.quantity import SLURM_NAMES
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
@@ -23,7 +24,7 @@ SLURM = {
     "pod set": "component",
     "podset": "component",
     "pod": "task",
-    "nvidia.com/gpu": "gres/gpu",
+    **SLURM_NAMES,
     "cordoned": "drained",
     "uncordon": "resume",
     "node selector or affinity": "partition, constraint or node list",

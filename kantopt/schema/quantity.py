@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 
@@ -99,6 +100,16 @@ DISKS = "inline-disk-"
 SHARED_VOLUME = "shared-volume-"
 """Of those that stand for a volume of several pods, on nodes that cannot attach it."""
 _HUNDREDTHS = "koordinator.sh/gpu"
+
+
+SLURM_NAMES = {"nvidia.com/gpu": "gres/gpu"}
+"""What Slurm calls resources, and messages about its clusters."""
+
+
+def resource_called(name: str, known: Collection[str]) -> str:
+    """Return which of the resources known is meant by a name that somebody typed."""
+    ours = next((own for own, called in SLURM_NAMES.items() if called == name), name)
+    return ours if ours in known and name not in known else name
 
 
 def gpu_milli(resource: str, amount: int) -> int:

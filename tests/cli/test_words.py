@@ -94,6 +94,26 @@ def test_an_answer_is_shown_again_in_the_words_of_slurm(
     assert not OURS.findall(shown.out)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["defrag", "--goal", "fragment-rate=GPU:4", "--engine", "fast"],
+        ["defrag", "--goal", "empty-nodes=1,class=GPU", "--engine", "fast"],
+        ["explain", "team-b/2", "--what-if", "set=team-b/2:GPU=1", "--time-limit", "5"],
+        ["capacity", "--request", "GPU=4", "--time-limit", "5"],
+        ["metrics", "--slot", "4", "--slot-resource", "GPU"],
+    ],
+    ids=lambda options: "-".join(options[:2]),
+)
+def test_options_take_the_resources_that_are_shown(cli: Cli, options: list[str]) -> None:
+    shown, ours = (
+        cli(options[0], *SLURM, *[text.replace("GPU", name) for text in options[1:]])
+        for name in ("gres/gpu", "nvidia.com/gpu")
+    )
+    assert (shown.code, "found" in shown.err) == (ours.code, False), shown.err
+    assert shown.out == ours.out.replace("nvidia.com/gpu", "gres/gpu")
+
+
 def test_what_conversion_notes_is_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
     done = cli("convert", "--from", "slurm", *SLURM, "-O", str(tmp_path / "cluster.yaml"))
     assert "all of their tasks would restart" in done.err

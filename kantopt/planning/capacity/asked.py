@@ -16,7 +16,7 @@ from kantopt.schema.features import Feature
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Model
-from kantopt.schema.quantity import from_base, gpu_milli, to_base
+from kantopt.schema.quantity import from_base, gpu_milli, resource_called, to_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,10 @@ def job_in_short(question: Question, short: Short) -> Job:
     UsageError
         If the cluster has no such resource, level or queue.
     """
-    requests: dict[str, str | int] = {**short.requests}
     offered = sorted({name for node in question.snapshot.nodes for name in node.allocatable})
+    requests: dict[str, str | int] = {
+        resource_called(name, offered): amount for name, amount in short.requests.items()
+    }
     if short.gpus is not None:
         gpus = [name for name in offered if gpu_milli(name, 1000)]
         if len(gpus) != 1:

@@ -17,7 +17,7 @@ from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Limits, Model
 from kantopt.schema.pools import resized
-from kantopt.schema.quantity import parse_quantity, to_base
+from kantopt.schema.quantity import parse_quantity, resource_called, to_base
 from kantopt.schema.snapshot import Node, Queue
 
 FORMS = (
@@ -277,6 +277,7 @@ def _with_field(text: str, podset: PodSet, field: str, value: str, question: Que
             raise _wrong(text, "none at its end")
         return podset.model_copy(update={"node_selector": {}, "node_affinity": ()})
     known = _resources(question)
+    field = resource_called(field, known)
     if field not in known:
         close = get_close_matches(field, sorted({*known, *_FIELDS}), n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
@@ -324,7 +325,8 @@ def _quota(text: str, rest: str, question: Question, model: Model) -> Edited:
     queues: list[Queue] = list(question.snapshot.queues)
     q = _index(text, name, [queue.name for queue in queues], "a queue")
     rows = list(queues[q].resources)
-    r = _index(text, resource, [row.full_name for row in rows], "a resource of the queue")
+    names = [row.full_name for row in rows]
+    r = _index(text, resource_called(resource, names), names, "a resource of the queue")
     amount = to_base(rows[r].name, _quantity(text, value), up=False)
     rows[r] = resized(queues, queues[q], rows[r], amount)
     queues[q] = queues[q].model_copy(update={"resources": tuple(rows)})

@@ -38,9 +38,10 @@ def drain(nodes: list[str], files: list[str] | None = None, **options: Any) -> i
     """Plan where pods of nodes go before maintenance, in legal waves.
 
     The nodes receive nothing, and pods may move off them even if they are not ready; daemons stay.
-    Pods that cannot go are named with the reason. Nobody is evicted unless --max-evictions says so.
-    Cordon the nodes before the plan is carried out. Exit codes are those of kantopt defrag: 0 all
-    pods can go, 3 some stay (the plan for the others is written), 4 with --require-goal they
+    Pods that cannot go are named with the reason. Nobody is evicted unless --max-evictions says so,
+    and then only for more important jobs that are placed, unless the model has the rule priority
+    off. Cordon the nodes before the plan is carried out. Exit codes are those of kantopt defrag:
+    0 all pods can go, 3 some stay (the plan for the others is written), 4 with --require-goal they
     provably must.
     """
     for name in nodes:

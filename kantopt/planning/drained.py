@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from kantopt.planning.document.held_to import SPARED, spared
 from kantopt.problem.chosen import nominated_to
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
@@ -91,7 +92,10 @@ def _words(
     state = State(instance, placement)
     alike: dict[str, list[tuple[PodSet, Counter[int]]]] = {}
     for podset, there in left[:MOST_NAMED]:
-        alike.setdefault(_why(instance, state, podset, there), []).append((podset, there))
+        why = _why(instance, state, podset, there)
+        if podset.index in spared(instance):
+            why += f"; not evicted: {SPARED}"
+        alike.setdefault(why, []).append((podset, there))
     for why, kept in alike.items():
         names = ", ".join(f"{instance.job_of(s.index).name}/{s.name}" for s, _ in kept)
         stay = "stays" if len(kept) == 1 else "stay"

@@ -103,7 +103,7 @@ def test_a_pod_that_was_not_moved_in_time_is_not_said_to_have_no_node() -> None:
         snapshot, (), Model(kind="Model", apiVersion="kantopt/v1alpha1", drain=("n1",))
     )
     (said,) = [line for line in drain_words(instance, instance.current) if "default/web" in line]
-    assert said.endswith("1 of 3 nodes would take a pod, but no plan that moves it was found")
+    assert "1 of 3 nodes would take a pod, but no plan that moves it was found" in said
 
 
 def test_moves_are_for_what_an_operator_asked_for(cli: Cli) -> None:
@@ -384,3 +384,15 @@ def test_a_limit_of_a_model_that_is_used_up_is_named(cli: Cli, limit: str) -> No
         "stays on n1 x2: default/web/main, 1 of 3 nodes would take a pod, "
         f"but no more may move ({limit}: 1)"
     ) in said
+
+
+@pytest.mark.parametrize("most", [[], ["--max-evictions", "2"]])
+def test_who_is_not_evicted_by_the_rule_of_priorities_is_said_to_be(
+    cli: Cli, most: list[str]
+) -> None:
+    full = {"cpu": "8"}
+    dump_of(*(node(n) for n in "ab"), *(pod(f"p{n}", on=n, requests=full) for n in "ab"))
+    word = "no more important job is to take the room (rule priority)"
+    assert (word in str(plan_of(cli, "a", *most, code=3)["warnings"])) == bool(most)
+    done = cli("defrag", "snap.yaml", "--goal", "empty-nodes=1", *most)
+    assert (word in done.out) == bool(most)

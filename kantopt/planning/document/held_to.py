@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from kantopt.problem.derived.focus import with_model
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -26,7 +28,22 @@ def held_to_words(instance: Instance, placement: Placement, *, missed: bool) -> 
     named = ", ".join(
         f"{name} {limit}" for name, limit, used in limits if missed or used >= limit > 0
     )
-    return (f"limits that the plan was held to: {named}",) if named else ()
+    words = [f"limits that the plan was held to: {named}"] if named else []
+    allowed = instance.model.limits.evictions is not None
+    if missed and allowed and spared(instance) and not any(freedom_of(instance).evictions):
+        words.append(f"nobody is evicted: {SPARED}")
+    return tuple(words)
+
+
+SPARED = "no more important job is to take the room (rule priority)"
+
+
+@lru_cache(maxsize=4)
+def spared(instance: Instance) -> frozenset[int]:
+    """Return the pod sets that nothing but the rule of priorities keeps from being evicted."""
+    others = [rule for rule in Rule if instance.on(rule) and rule != Rule.PRIORITY]
+    pairs = zip(freedom_of(instance).evictions, freedom_of(instance, others).evictions, strict=True)
+    return frozenset(s for s, (most, without) in enumerate(pairs) if without and not most)
 
 
 _Used = tuple[str, int, int]

@@ -36,6 +36,25 @@ def test_nodes_of_several_names_are_written_one_name_at_a_time(system: ExportNam
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("runs", [False, True])
+def test_what_volumes_ask_of_nodes_comes_back(system: ExportName, *, runs: bool) -> None:
+    zones = [Expression(key=key, operator="In", values=("z",)) for key in ("zone", "rack")]
+    lists = tuple((NodeSelectorTerm(match_expressions=(zone,)),) for zone in zones)
+    places = (Assignment(node="n", count=1),) if runs else ()
+    role = JOB.pod_sets[0].model_copy(
+        update={"volume_node_affinity": lists, "count": 1, "assignments": places}
+    )
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
+    job = JOB.model_copy(update={"pod_sets": (role,)})
+    base = base.model_copy(update={"jobs": (job,) if runs else ()})
+    listed, notes = EXPORTS[system].write(base, [] if runs else [job])
+    snapshot, pending = read(system, listed, [])
+    (found,) = (*snapshot.jobs, *pending.jobs)
+    assert found.pod_sets[0].volume_node_affinity == lists
+    assert not [line for line in notes.lines() if "olume" in line]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_pods_that_tell_no_owner_have_work_to_lose_and_all_of_them_may_go(
     system: ExportName,
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from kantopt.formats.differences import note_differences
@@ -19,7 +20,7 @@ from kantopt.formats.written.kai import KAI
 from kantopt.formats.written.kueue import KUEUE
 from kantopt.formats.written.native import KOORDINATOR, KUBERNETES
 from kantopt.formats.written.plain import Data, plain_objects, thing
-from kantopt.formats.written.pods import Marks, System, pods, unnamed
+from kantopt.formats.written.pods import Marks, System, pods, unnamed, volumes
 from kantopt.formats.written.volcano import VOLCANO
 from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import Job
@@ -75,6 +76,7 @@ def _objects(
         for role in job.pod_sets:
             marks = words.marks.get(role.name, Marks())
             added |= {*marks.labels}
+            objects += chain.from_iterable(volumes(job, role))
             if words.has_pods:
                 objects += pods(job, role, marks)
                 if nameless := unnamed(role):

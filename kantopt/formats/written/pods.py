@@ -69,6 +69,12 @@ def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
             for port in pod_set.host_ports
         ]
     spec: Data = {"containers": [box], **_placed_by(pod_set), **marks.spec}
+    if pod_set.volume_node_affinity:
+        names = (claim["metadata"]["name"] for _, claim in volumes(job, pod_set))
+        spec["volumes"] = [
+            {"name": f"v{i}", "persistentVolumeClaim": {"claimName": name}}
+            for i, name in enumerate(names)
+        ]
     if job.priority_class_name:
         spec["priorityClassName"] = job.priority_class_name
     priority = job.priority if job.pod_priority is None else job.pod_priority
@@ -95,6 +101,23 @@ def pods(job: Job, pod_set: PodSet, marks: Marks) -> Iterator[Data]:
     for i in range(pod_set.count - number):
         ref = pod_set.pods[i] if i < len(pod_set.pods) else _unnamed(job, pod_set, number + i)
         yield _pod(job, pod_set, shape, ref, "")
+
+
+def volumes(job: Job, pod_set: PodSet) -> Iterator[tuple[Data, Data]]:
+    """Yield a volume and the claim bound to it for each that keeps pods on some nodes.
+
+    Who may write to it at a time is not told, so it is for all.
+    """
+    for i, terms in enumerate(pod_set.volume_node_affinity):
+        claim = thing("v1", "PersistentVolumeClaim", _unnamed(job, pod_set, i).name, job.namespace)
+        volume = thing("v1", "PersistentVolume", f"{job.namespace}-{claim['metadata']['name']}")
+        modes = {"accessModes": ["ReadWriteMany"]}
+        where = {"required": {"nodeSelectorTerms": [_plain(term) for term in terms]}}
+        volume["spec"] = {**modes, "nodeAffinity": where}
+        claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+        claim["spec"] = {**modes, "volumeName": volume["metadata"]["name"]}
+        claim["status"] = {"phase": "Bound"}
+        yield volume, claim
 
 
 def unnamed(pod_set: PodSet) -> int:

@@ -141,6 +141,8 @@ def check_output_file(path: str | None, inputs: Iterable[str | None] = ()) -> No
     reason = ""
     if not path or os.path.isdir(target):
         reason = "it is a directory" if path else "it has no name"
+    elif path.endswith("/"):
+        reason = "no such folder"
     elif os.path.exists(target):
         reason = "" if os.access(target, os.W_OK) else "permission denied"
     elif not os.path.isdir(folder):

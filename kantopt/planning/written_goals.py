@@ -159,7 +159,8 @@ class _Goal:
     def number(self, text: str, now: int) -> int:
         """Read N or +N."""
         if not re.fullmatch(r"\+?\d{1,9}", text):
-            raise self.fail(quote(text), "a whole number, or +N for N more than there are")
+            nine = " of at most nine digits" if text.removeprefix("+").isdigit() else ""
+            raise self.fail(quote(text), f"a whole number{nine}, or +N for N more than there are")
         return now + int(text) if text.startswith("+") else int(text)
 
     def step(self) -> Step:

@@ -203,6 +203,7 @@ def test_exit_codes_tell_reached_missed_and_impossible(
     [
         (["--goal", "empty"], 'error: --goal: found "empty", expected one of empty-nodes[=N], '),
         (["--goal", "empty-nodes=x"], 'found "x", expected a whole number, or +N'),
+        (["--goal", f"empty-nodes={10**9}"], "expected a whole number of at most nine digits"),
         (["--goal", "empty-nodes=1,class=a=b"], 'found "a=b", expected a name'),
         (["--goal", "fit=big,class=cpu"], "found class, which fit does not take"),
         (["--goal", "fragment-rate=cpu"], "expected RESOURCE:SIZE[/CLASS][:N]"),

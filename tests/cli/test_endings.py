@@ -109,7 +109,9 @@ def test_an_input_that_may_not_be_read_is_66(cli: Cli) -> None:
     assert cli("plan", "secret.yaml").code == 66
 
 
-@pytest.mark.parametrize("path", ["missing/plan.json", ".", "snap.yaml/plan.json", ""])
+@pytest.mark.parametrize(
+    "path", ["missing/plan.json", "missing/", ".", "snap.yaml/", "snap.yaml/plan.json", ""]
+)
 @pytest.mark.parametrize("command", ["plan", "verify", "metrics", "schema", "models", "render"])
 def test_an_output_that_cannot_be_created_is_73_before_any_work(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str, path: str

@@ -125,12 +125,11 @@ def defrag(
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
-            plan, result = run.answered(
-                question,
-                wanted.model,
-                search.deciding(settings),
-                stop,
-                lambda: defragment(
+            plan, result = run.unchanged(question, wanted.model, search.deciding(settings)), None
+            if plan is not None:
+                stop.begin()
+            else:
+                result = defragment(
                     question,
                     wanted,
                     settings,
@@ -139,8 +138,8 @@ def defrag(
                     solver,
                     run.last,
                     again=run.again,
-                ),
-            )
+                )
+                plan = run.stamped(result.plan, whole=not stop.wished())
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()

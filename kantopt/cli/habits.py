@@ -1,7 +1,7 @@
 """What runs need that nobody watches: one at a time, on fresh data, leaving figures behind."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -20,11 +20,10 @@ from kantopt.cli.output import (
     tell_news,
 )
 from kantopt.cli.shown import Shown
-from kantopt.clock import Stop, utc_now
+from kantopt.clock import utc_now
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from kantopt.planning.plan import Result
     from kantopt.planning.question import Question
     from kantopt.report.blocks import Block
     from kantopt.schema.answers.plan import Plan
@@ -158,15 +157,10 @@ class Run:
 
             check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
 
-    def answered(
-        self,
-        question: "Question",
-        model: "Model",
-        options: Mapping[str, object],
-        stop: Stop,
-        make: Callable[[], "Result"],
-    ) -> "tuple[Plan, Result | None]":
-        """Return the plan of the run before if it still answers, else make one, as it is kept.
+    def unchanged(
+        self, question: "Question", model: "Model", options: Mapping[str, object]
+    ) -> "Plan | None":
+        """Return the plan of the run before if it still answers; ``None``: plan.
 
         Parameters
         ----------
@@ -174,27 +168,12 @@ class Run:
             What is asked.
         options
             All else that has a say in the plan, by name.
-        stop
-            Tells of what has ended the run early.
-        make
-            Plans.
 
         Raises
         ------
         BadDataError
             If the file of the last plan holds something else.
         """
-        plan = self._unchanged(question, model, options)
-        if plan is not None:
-            stop.begin()
-            return plan, None
-        result = make()
-        return self._stamped(result.plan, whole=not stop.wished()), result
-
-    def _unchanged(
-        self, question: "Question", model: "Model", options: Mapping[str, object]
-    ) -> "Plan | None":
-        """Look for the answer in the plan of the run before; ``None``: plan."""
         if self.habits.last_plan is None:
             return None
         from kantopt.planning.repeated import question_digest, read_last_plan, refreshed, still_best
@@ -212,7 +191,7 @@ class Run:
         self.reused = True
         return refreshed(found.plan, question)
 
-    def _stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
+    def stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
         """Return the plan as it is kept; ``whole``: the run was not ended before its time."""
         answers = whole and self.question_digest and plan.solver.status != "UNKNOWN"
         if not answers and self.last is None:

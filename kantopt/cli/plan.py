@@ -152,12 +152,11 @@ def plan(
                 shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return exit_code(stop, code)
-            found, result = run.answered(
-                question,
-                chosen,
-                search.deciding(settings),
-                stop,
-                lambda: make_plan(
+            found, result = run.unchanged(question, chosen, search.deciding(settings)), None
+            if found is not None:
+                stop.begin()
+            else:
+                result = make_plan(
                     question,
                     chosen,
                     settings,
@@ -167,8 +166,8 @@ def plan(
                     run.last,
                     together,
                     again=run.again,
-                ),
-            )
+                )
+                found = run.stamped(result.plan, whole=not stop.wished())
             found = pace.timed(found)
             progress.end(found.solver.status)
         run.phases = progress.phases()

@@ -25,7 +25,7 @@ class About(Enum):
     CHANGES = auto()
     """Which pods of those that run go, and for whom."""
     ARRIVAL = auto()
-    """Who must come."""
+    """Who must come, and how many may, in the plan as a whole."""
 
 
 ABOUT = {
@@ -57,3 +57,5 @@ STATE_RULES = rules_about(
     About.ROOM, About.NODES, About.GANG, About.DOMAINS, About.QUOTA, About.NEIGHBOURS
 )
 """Rules that hold after every wave of a plan; the others judge the plan as a whole."""
+ARRIVAL_RULES = (*STATE_RULES, *rules_about(About.ARRIVAL))
+"""Rules about pods that arrive; the others are about those that are in the way."""

@@ -18,9 +18,10 @@ from kantopt.problem.derived.condensed import condensed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.schema.rule_kinds import ARRIVAL_RULES
 from kantopt.search.explain.counted import CountedPuzzle
 from kantopt.search.explain.counting import countable
-from kantopt.search.explain.puzzle import DISPENSABLE, OF_ARRIVALS, Puzzle
+from kantopt.search.explain.puzzle import DISPENSABLE, Puzzle
 from kantopt.shares import NARROWING
 
 
@@ -110,7 +111,7 @@ def _narrowed(
     if not puzzle.whole:
         small = condensed(question, j, puzzle.leaving(rules), empty=puzzle.empty)
         question, j, numbers = small.instance, 0, small.numbers
-        rules = tuple(rule for rule in rules if rule in OF_ARRIVALS)
+        rules = tuple(rule for rule in rules if rule in ARRIVAL_RULES)
     switches = Switches(question, j, rules, _keys(question, j, node_class))
     order = sorted(switches.groups, key=lambda group: DISPENSABLE.index(group[0]))
     kept, minimal = frozenset(order), False

@@ -25,7 +25,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
-from kantopt.schema.rule_kinds import STATE_RULES
+from kantopt.schema.rule_kinds import ARRIVAL_RULES
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, nobody
@@ -325,7 +325,5 @@ def on_empty(question: Instance, j: int, deadline: Deadline, *, spread: bool = T
     return Decision(placement, impossible=answer.impossible)
 
 
-_OWN = tuple(
-    rule for rule in (*STATE_RULES, Rule.REQUIRED) if rule not in (Rule.QUOTA, Rule.AFFINITY)
-)
+_OWN = tuple(rule for rule in ARRIVAL_RULES if rule not in (Rule.QUOTA, Rule.AFFINITY))
 """Rules that a job meets on an empty cluster."""

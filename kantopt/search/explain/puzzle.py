@@ -12,7 +12,7 @@ from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
-from kantopt.schema.rule_kinds import STATE_RULES
+from kantopt.schema.rule_kinds import ARRIVAL_RULES
 from kantopt.search.construct import construct
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
@@ -109,7 +109,7 @@ class Puzzle:
             return answer, not check(self.question, answer.placement, rules)
         leaves = self.leaving(rules)
         small = condensed(self.question, self.j, leaves, empty=self.empty)
-        own = [*(r for r in rules if r in OF_ARRIVALS), Rule.PINNED]
+        own = [*(r for r in rules if r in ARRIVAL_RULES), Rule.PINNED]
         answer = reach(small.instance, 0, own, self.deadline)
         if answer.placement is None or self.empty:
             return answer, answer.placement is not None
@@ -132,7 +132,3 @@ class Puzzle:
         if self.empty:
             return lambda podset: podset.job != j and not podset.daemon
         return freedom_of(question, rules).may_leave_for(j)
-
-
-OF_ARRIVALS = frozenset((*STATE_RULES, Rule.REQUIRED))
-"""Rules about pods that arrive; the others are about those that are in the way."""

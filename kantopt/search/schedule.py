@@ -7,7 +7,7 @@ technique needs before it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from time import sleep
@@ -17,119 +17,26 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, changes_tier
 from kantopt.schema.hints import did_you_mean
+from kantopt.search.applicability import (
+    after_domains,
+    before_disruption,
+    close_enough,
+    devices_in_use,
+    disturbed,
+    first_open,
+    least_disruption,
+    near_enough,
+    no_gangs,
+    no_glance,
+    nothing_between,
+    nothing_new,
+)
 from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEEL, WHOLE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
-    from kantopt.schema.model import Metric
     from kantopt.search.engine.desk import Desk
-
-FEW_NODES, MOST_NODES = 64, 2_000
-"""Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
-takes longer to write down than they do."""
-
-# -- when each applies
-
-
-def _nothing_new(name: str) -> Callable[[Desk], str]:
-    """Make a condition: the technique has not looked at the best plan yet."""
-    return lambda desk: (
-        "no better plan since" if desk.looked_at.get(name) == desk.incumbent.values else ""
-    )
-
-
-def _disturbed(desk: Desk) -> str:
-    from kantopt.search.techniques.symmetry import undisturbed
-
-    waiting = sum(podset.count for podset in desk.instance.podsets if not podset.running)
-    if 2 * waiting > len(desk.instance.nodes):
-        return "more pods wait than half of the nodes"
-    if undisturbed(desk) is None:
-        return "pods may still be disturbed"
-    return _nothing_new(SYMMETRY.name)(desk)
-
-
-def _devices_in_use(desk: Desk) -> str:
-    users = [podset for podset in desk.instance.podsets if podset.devices]
-    if not users:
-        return "no pod asks for devices"
-    return "devices are in use" if any(podset.running for podset in users) else ""
-
-
-def _no_gangs(desk: Desk) -> str:
-    from kantopt.cp.relaxed.domains import worth_dividing
-
-    worth = worth_dividing(desk.instance, desk.tiers)
-    return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
-
-
-def _first_open(desk: Desk, metrics: Collection[Metric]) -> bool:
-    """Whether the first tier that is not proved is of one of these metrics."""
-    best, tiers = desk.incumbent, enumerate(desk.tiers)
-    first = next((tier for i, tier in tiers if best.floor(i) < best.values[i]), None)
-    return first is not None and first.metric in metrics
-
-
-def _after_domains(desk: Desk) -> str:
-    """Say why a few nodes are not planned anew before domains are counted, where that comes too.
-
-    Counts seldom come true where nodes are shared by all kinds of pods: there others come first.
-    """
-    if not FEW_NODES < len(desk.instance.nodes) <= MOST_NODES:
-        return "too few nodes, or too many"
-    if not _first_open(desk, OF_WHO_IS_PLACED):
-        return "it is proved who is placed"
-    return "counts of domains come true" if desk.come_true else _no_gangs(desk)
-
-
-def _nothing_between(desk: Desk) -> str:
-    """Say why nobody looks first what comes of counts of domains: they come next anyway."""
-    return _no_glance(desk) and _after_domains(desk)
-
-
-def _no_glance(desk: Desk) -> str:
-    """Say why nobody looks first what one exact model of the whole question closes at once.
-
-    Where no gangs wait it soon has its turn; where they do, counts of domains would come before it.
-    """
-    from kantopt.search.techniques.cp_sat import too_large_for_a_glance
-
-    if too_large_for_a_glance(desk.instance, desk.budget.deadline.remaining()):
-        return "too large for the time that there is"
-    return _no_gangs(desk)
-
-
-def _close_enough(desk: Desk) -> str:
-    from kantopt.search.techniques.squeaky_wheel import closeness_tiers
-
-    best = desk.incumbent
-    if all(best.values[i] <= best.floor(i) for i in closeness_tiers(desk.tiers)):
-        return "nothing is known to be spread"
-    return _nothing_new(SQUEAKY_WHEEL.name)(desk)
-
-
-def _near_enough(desk: Desk) -> str:
-    i = changes_tier(desk.tiers)
-    if i is None:
-        return "there is no last plan, or its objective is not asked for"
-    if desk.incumbent.values[i] <= desk.incumbent.floor(i):
-        return "as near to the last plan as can be"
-    return _nothing_new(PROXIMITY.name)(desk)
-
-
-def _least_disruption(desk: Desk) -> str:
-    from kantopt.search.techniques.disruption_columns import disrupts
-
-    return "" if disrupts(desk) else "disruption is proved"
-
-
-def _before_disruption(desk: Desk) -> str:
-    """Say why columns of disruption have no turn before the whole question has one."""
-    from kantopt.search.columns.program import DISRUPTION
-
-    return "" if _first_open(desk, DISRUPTION) else "something else is open first"
-
 
 # -- the techniques
 
@@ -151,18 +58,18 @@ RELAXATION = Technique(
     "relaxation by aggregation",
     "solver",
     "relaxation:relax",
-    _nothing_new("relaxation"),
+    nothing_new("relaxation"),
 )
 CUTTING_STOCK = Technique(
     "cutting-stock",
     "cutting stock (Gilmore and Gomory 1961)",
     "solver",
     "relaxation:cut",
-    _nothing_new("cutting-stock"),
+    nothing_new("cutting-stock"),
 )
-SYMMETRY = Technique("symmetry", "isomorphism pruning (Margot 2002)", "solver", hinders=_disturbed)
+SYMMETRY = Technique("symmetry", "isomorphism pruning (Margot 2002)", "solver", hinders=disturbed)
 DEVICE_PATTERNS = Technique(
-    "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", _devices_in_use
+    "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", devices_in_use
 )
 BIN_COMPLETION = Technique(
     "bin-completion", "bin completion (Korf 2003)", "solver", "bin_completion:bins"
@@ -171,14 +78,14 @@ COVERING = Technique(
     "covering", "set covering over contents of bins", "solver", "bin_completion:choose"
 )
 DOMAINS = Technique(
-    "domains", "relaxation by aggregation, domain by domain", "solver", "domains:divided", _no_gangs
+    "domains", "relaxation by aggregation, domain by domain", "solver", "domains:divided", no_gangs
 )
 SQUEAKY_WHEEL = Technique(
     "squeaky-wheel",
     "squeaky wheel optimization (Joslin and Clements 1999)",
     "solver",
     "squeaky_wheel:closer",
-    _close_enough,
+    close_enough,
 )
 MOVE_PRICES = Technique("move-prices", "Lagrangian relaxation", "solver", "move_prices:ceiling")
 CONTENT_COLUMNS = Technique(
@@ -189,7 +96,7 @@ DISRUPTION_COLUMNS = Technique(
     "Dantzig-Wolfe decomposition by node",
     "solver",
     "disruption_columns:disruption",
-    _least_disruption,
+    least_disruption,
 )
 NEIGHBOURHOODS = Technique(
     "neighbourhoods", "large neighbourhood search (Shaw 1998)", "solver", "neighbourhoods:nearby"
@@ -200,7 +107,7 @@ PROXIMITY = Technique(
     "proximity search (Fischetti and Monaci 2014)",
     "solver",
     "proximity:nearest",
-    _near_enough,
+    near_enough,
 )
 
 # -- the schedule
@@ -218,11 +125,11 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
-    Turn(DOMAINS, 0.2, glance=True, hinders=_nothing_between),
-    Turn(CP_SAT, glance=True, hinders=_no_glance),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=_after_domains),
+    Turn(DOMAINS, 0.2, glance=True, hinders=nothing_between),
+    Turn(CP_SAT, glance=True, hinders=no_glance),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=after_domains),
     Turn(DOMAINS, 0.7),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=_after_domains),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=after_domains),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
     Turn(RELAXATION, waits=0.3),  # with a plan that places more fine classes are seldom needed
     Turn(CUTTING_STOCK),
@@ -231,7 +138,7 @@ FIRST = (
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
     # The planner is about to have a plan that places more; what comes next is long to write down.
-    Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=_before_disruption),
+    Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=before_disruption),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )
 """In the solver's process, once."""
@@ -325,7 +232,7 @@ def _wait(desk: Desk, seconds: float) -> None:
     """Wait for the planner to place more, unless it is proved who is placed or work is counted."""
     most = min(seconds, _WAITING * desk.budget.deadline.remaining())
     until = elapsed() + (0.0 if desk.budget.work is not None else most)
-    while elapsed() < until and not desk.done() and _first_open(desk, OF_WHO_IS_PLACED):
+    while elapsed() < until and not desk.done() and first_open(desk, OF_WHO_IS_PLACED):
         sleep(_GLIMPSE)
         desk.refresh()
 

@@ -12,14 +12,13 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.instance import Instance
 from kantopt.search import schedule
+from kantopt.search.applicability import FEW_NODES, MOST_NODES
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import (
     CP_SAT,
     DECOMPOSITION,
     DISRUPTION_COLUMNS,
-    FEW_NODES,
     FIRST,
-    MOST_NODES,
     NEIGHBOURHOODS,
     RELAXATION,
     SYMMETRY,

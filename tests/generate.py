@@ -27,7 +27,7 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from tests.drafts import GPU, HIGH, LOW, MIDDLE, Document, Draft
-from tests.more_metrics import ask_more, with_last_plan
+from tests.drawn_apart import ask_more, with_last_plan
 from tests.oracle import ONE_JOB_RULES, Value, Ways, best, job_options, ways_of
 from tests.plants import PLANTS
 from tests.wishes import wish

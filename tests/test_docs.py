@@ -12,6 +12,7 @@ import typer
 
 from kantopt.cli.app import COMMANDS, command_line
 from kantopt.render.slurm import SLURM_SCRIPT
+from kantopt.schema.model import Metric, Rule
 from scripts.bench.command import TRIALS, bench_app
 from scripts.bench.suites import SUITES
 
@@ -129,3 +130,9 @@ def test_every_option_that_a_document_explains_is_one_of_some_command(document: 
 def test_every_benchmark_that_a_document_runs_is_a_suite(document: Path) -> None:
     runs = BENCH.findall("\n".join(lines_of(document)))
     assert not [suite for suite, _ in runs if suite not in (*SUITES, *TRIALS)]
+
+
+@pytest.mark.parametrize("name", [*Rule, *Metric])
+def test_every_rule_and_metric_is_stated_with_the_problem(name: str) -> None:
+    text = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"^- \*\*[RM]\d+\*\* `{name}`\. ", text, re.MULTILINE)

@@ -141,16 +141,19 @@ def fields_in_use() -> frozenset[str]:
 
 
 def test_every_field_has_a_feature_or_a_reason_why_none_of_it_is_harmless() -> None:
-    assert not all_fields() - fields_in_use() - set(EXCUSED)
+    missing = sorted(all_fields() - fields_in_use() - set(EXCUSED))
+    assert not missing, f"no feature and no excuse: {missing}"
 
 
 def test_no_field_is_excused_that_has_a_feature_or_is_none() -> None:
-    assert not set(EXCUSED) & fields_in_use()
-    assert not set(EXCUSED) - all_fields()
+    used, gone = sorted(set(EXCUSED) & fields_in_use()), sorted(set(EXCUSED) - all_fields())
+    assert not used, f"excused, though a feature says something in it: {used}"
+    assert not gone, f"excused, though there is no such field: {gone}"
 
 
 def test_every_rule_has_a_feature() -> None:
-    assert {rule for feature in FEATURES.values() for rule in feature.rules} == set(Rule)
+    missing = sorted(set(Rule) - {rule for each in FEATURES.values() for rule in each.rules})
+    assert not missing, f"no feature: {missing}"
 
 
 @pytest.mark.parametrize("name", HARMLESS)

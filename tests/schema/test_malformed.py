@@ -1,7 +1,11 @@
-"""Every malformed file of the corpus is refused with the message that stands beside it."""
+"""Every malformed file of the corpus is refused with the message that stands beside it.
+
+``python -m tests.schema.test_malformed`` writes the messages anew, to be read line by line.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -17,14 +21,20 @@ FILES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_malformed_file_is_refused_with_its_message(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(CORPUS)
-    with pytest.raises(BadDataError) as refused:
+def expected_of(name: str) -> Path:
+    return CORPUS / f"{name}.expected"
+
+
+def message_of(name: str) -> str:
+    """What is said of a file, named as seen from the corpus."""
+    with contextlib.chdir(CORPUS), pytest.raises(BadDataError) as refused:
         load_native([name])
-    assert f"{refused.value}\n" == (CORPUS / f"{name}.expected").read_text(encoding="utf-8")
+    return f"{refused.value}\n"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_malformed_file_is_refused_with_its_message(name: str) -> None:
+    assert message_of(name) == expected_of(name).read_text(encoding="utf-8")
 
 
 def test_the_corpus_covers_enough_classes_of_error() -> None:
@@ -43,3 +53,8 @@ def test_the_problems_of_all_files_are_said_at_once(monkeypatch: pytest.MonkeyPa
     with pytest.raises(BadDataError) as refused:
         load_native(names)
     assert [problem.file for problem in refused.value.problems] == names
+
+
+if __name__ == "__main__":
+    for each in FILES:
+        expected_of(each).write_text(message_of(each), encoding="utf-8")

@@ -9,7 +9,7 @@ one after the other in the order of the queue, while the others keep theirs.
 On hosts of one processor (``starts_on_hosts``) a reservation is of so many hosts that are free for
 as long as the job says, the first in order: what is reserved for one may be in the way of another
 though enough hosts are free. So do the schedulers of these names of Batsim (Dutot, Mercier, Poquet
-and Richard, JSSPP 2015), as their published schedules show (`scripts/batsim_schedules.py`).
+and Richard, JSSPP 2015), as their published schedules show (`scripts/known_schedules.py batsim`).
 """
 
 from __future__ import annotations

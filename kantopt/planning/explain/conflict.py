@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import assert_never
 
 from kantopt.planning.drained import stays_words
+from kantopt.planning.explain.neighbour_words import neighbours_item
 from kantopt.planning.words import listed
-from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.derived.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
@@ -23,14 +23,10 @@ from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
 from kantopt.verify.rules.quota import cohorts, held_words, queue_limit, shared_limit, shared_use
-from kantopt.verify.rules.spread import spread_domains
 from kantopt.verify.step import Loads
 
 _MANY = 8
 """Kinds of shortages that are listed one by one."""
-_CLUSTER = "the whole cluster, for a ReadWriteOncePod claim"
-_NAMED = 3
-"""Neighbours that a message names; all of them are among its jobs."""
 
 
 def classes_of(places: Places) -> tuple[tuple[int, ...], ...]:
@@ -118,7 +114,7 @@ class Wording:
                     yield self._quota(str(kind), int(q), int(r))
             case Rule.ANTI_AFFINITY | Rule.SPREAD | Rule.AFFINITY:
                 for kind, index in subjects:
-                    yield self._neighbours(rule, str(kind), int(index))
+                    yield neighbours_item(self.question, rule, str(kind), int(index))
             case Rule.PRIORITY:
                 yield from self._priorities(subjects)
             case Rule.PINNED:
@@ -266,7 +262,7 @@ class Wording:
             parts.append("not movable")
         return " and ".join(parts) + stays_words(running)
 
-    # Closeness, quotas, neighbours, budgets.
+    # Closeness, quotas, budgets.
 
     def _closeness(self, rule: Rule, index: int) -> ConflictItem:
         need = self.question.topology_needs[index]
@@ -306,45 +302,6 @@ class Wording:
         used = from_base(name, standing + wanted)
         amounts = f"{used} of {from_base(name, limit)} {name}{now}{parts}"
         return _item(Rule.QUOTA, subject, amounts)
-
-    def _neighbours(self, rule: Rule, kind: str, index: int) -> ConflictItem:
-        question = self.question
-        if kind == "spread":
-            spread = question.spreads[index]
-            podset = question.podsets[spread.owner]
-            text = f"at most {spread.max_skew} more in one {spread.key} than in the emptiest"
-            domains = len(spread_domains(question, spread))
-            if domains < spread.min_domains:
-                few = f"{domains} of {spread.min_domains} (minDomains) count"
-                text = f"at most {spread.max_skew} in one {spread.key}, for only {few}"
-            others: tuple[int, ...] = ()
-        elif kind == "affinity":
-            near = question.affinities[index]
-            podset = question.podsets[near.owner]
-            others = tuple(sorted({question.podsets[s].job for s in near.anchors} - {podset.job}))
-            names = self._named(others)
-            like = ["one of its own"] if near.founds else []
-            whom = " or ".join([*like, *([names] if names else [])]) or "a pod that is nowhere"
-            text = f"only beside {whom} in one {' and '.join(near.keys)}"
-        else:
-            term = question.anti_affinities[index]
-            podset = question.podsets[term.owner]
-            others = tuple(sorted({question.podsets[s].job for s in term.others} - {podset.job}))
-            own = "at most 1 of its pods" if term.owner in term.others else ""
-            names = self._named(others)
-            apart = f"0 pods beside {names}" if names else ""
-            where = f"one {term.key}" if term.key != CLUSTER else _CLUSTER
-            text = f"{' and '.join(part for part in (own, apart) if part)} in {where}"
-        if podset.running:
-            text += ", also where running pods move to"
-        job = question.jobs[podset.job]
-        jobs = (job.name, *(question.jobs[i].name for i in others))
-        return _item(rule, question.subject(podset.index), text, jobs)
-
-    def _named(self, jobs: tuple[int, ...]) -> str:
-        names = ", ".join(self.question.jobs[j].name for j in jobs[:_NAMED])
-        more = len(jobs) - _NAMED
-        return f"{names} and {plural(more, 'job')} more" if more > 0 else names
 
     def _budgets(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         budgets = self.question.budgets

@@ -12,7 +12,7 @@ from kantopt.schema.model import Metric
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
-from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
+from kantopt.search.chains.ruins import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import Scope, scope_at_stake, scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import Evictions
@@ -24,7 +24,7 @@ OPERATORS = (
     (loosen_slack, 15),
     (leave_out, 10),
 )
-"""What to take apart, and how often of 100 times."""
+"""How to take apart, and how often beside the others."""
 NOISES = (0.0, 0.1, 0.3, 0.6)
 TASTES = (1.0, 1.0, 0.0, -1.0)
 """How much chains prefer small pods to eject: one large pod may make room for two that wait."""

@@ -80,6 +80,7 @@ class Rooms:
     def _build_masks(self) -> None:
         groups = self.scope.groups
         self.allowed: list[Mask | None] = []
+        """Per group, the nodes that admit its pods; ``None`` if all do."""
         masks: list[Mask] = []
         known: dict[frozenset[int] | None, int] = {}
         self.place_class: Ints = np.zeros(self.count, dtype=np.int64)

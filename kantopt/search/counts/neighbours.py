@@ -169,7 +169,11 @@ class _Near:
         return alone and self.founds and self.moved <= 1
 
 
-def _named(each: _Term | SpreadCounts | _Near) -> str:
+_Counts = _Term | SpreadCounts | _Near
+"""What counts pods by node and says with ``admits`` which nodes are open to one more."""
+
+
+def _named(each: _Counts) -> str:
     """What it is called in ``REFUSALS``."""
     return "claim" if isinstance(each, _Term) and each.everywhere else each.rule.value
 
@@ -192,7 +196,7 @@ class Neighbours:
     def __init__(self, instance: Instance, without: Collection[AntiAffinity] = ()) -> None:
         self._instance = instance
         self._keys: dict[str, LabelDomains] = {}
-        self._by_podset: dict[int, list[_Term | SpreadCounts | _Near]] = {}
+        self._by_podset: dict[int, list[_Counts]] = {}
         self._taken = 0
         if instance.on(Rule.ANTI_AFFINITY):
             self._take_terms(term for term in instance.anti_affinities if term not in without)
@@ -247,7 +251,7 @@ class Neighbours:
             if instance.podsets[s].running and instance.podsets[s].job not in instance.together
         }
 
-    def _take(self, each: _Term | SpreadCounts | _Near, podsets: Iterable[int]) -> None:
+    def _take(self, each: _Counts, podsets: Iterable[int]) -> None:
         each.index = self._taken
         self._taken += 1
         for s in sorted(podsets):

@@ -1,4 +1,7 @@
-"""How much a placement in the making disturbs, as amounts that the model limits (R14)."""
+"""How many running pods a placement in the making moves, of so many that may (R14).
+
+Pods that wait are not counted, wherever they come.
+"""
 
 from __future__ import annotations
 

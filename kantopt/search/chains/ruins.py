@@ -1,4 +1,4 @@
-"""Ruin: a packing is taken apart at a few places, so that chains put it together better."""
+"""Ruins: ways to take a packing apart at a few places, so that chains put it together better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics that random questions ask about besides, drawn apart: all else stays as it was drawn."""
+"""What random questions ask besides, from generators of its own: all else stays as it was drawn."""
 
 from __future__ import annotations
 

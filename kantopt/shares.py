@@ -44,6 +44,8 @@ that is taken back; and beside an exact search, of each plan that comes from the
 STRATEGIES, STRATEGIES_BEFORE = 1 / 3, 1 / 10
 """For strategies after the first; and before an exact search, beside which another order is tried
 if there was no time for a second."""
+LEAST_COST = 1 / 10
+"""For clearing of many places the cheapest."""
 LEFT_OUT = 1 / 10
 """For placing those first who were left out."""
 RECREATE = 1 / 3

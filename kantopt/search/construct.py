@@ -18,6 +18,7 @@ from kantopt.search.insertion.priority_list import priority_list
 from kantopt.search.insertion.zones import placer_of
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.preemption.reverse_trim import ReverseTrim
+from kantopt.search.relocation.cheapest import Cheapest
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
@@ -42,6 +43,7 @@ def construct(
     start: Placement | None = None,
     unsettled: bool = False,
     singly: bool = False,
+    thorough: bool = False,
 ) -> Placement:
     """Place pending jobs one after the other: important ones first, then close ones, then large.
 
@@ -76,6 +78,8 @@ def construct(
     singly
         Whether running pods are moved out of the way of single pods without devices as well, where
         no chains follow that would know better.
+    thorough
+        Whether of many places that could be cleared for a job that is taken which costs least.
     """
     order = priority_list(instance, seed=seed, in_order=in_order, largest_first=largest_first)
     order.sort(key=lambda j: j not in first)
@@ -84,7 +88,7 @@ def construct(
     if least_priority is not None:
         order = [j for j in order if instance.jobs[j].priority >= least_priority]
     begin = instance.current if start is None else start
-    how = _How(strategy, preempt, relocate, begin, only_required, unsettled, singly)
+    how = _How(strategy, preempt, relocate, begin, only_required, unsettled, singly, thorough)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -106,6 +110,7 @@ class _How:
     only_required: bool
     unsettled: bool
     singly: bool
+    thorough: bool
 
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
@@ -298,7 +303,7 @@ class _Run:
 
     @cached_property
     def _relocation(self) -> Relocation:
-        relocation = Relocation(self.placer)
+        relocation = (Cheapest if self._how.thorough else Relocation)(self.placer)
         if self._how.unsettled:
             relocation.look_everywhere(unsettled=True)
         return relocation

@@ -23,7 +23,7 @@ from kantopt.search.schedule import (
     SQUEAKY_WHEEL,
 )
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.shares import LEFT_OUT, RECREATE, STRATEGIES
+from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, STRATEGIES
 
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
@@ -143,6 +143,10 @@ def refined(
         if best.offer(placement, REVERSE_TRIM.name):
             strategy = Strategy.REVERSE_TRIM
     look()
+    if tally.may(RELOCATION) and _moves_or_evicts(best):
+        end = deadline.share(LEAST_COST)
+        offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
+    look()
     if tally.may(EXCHANGE):
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
     look()
@@ -154,6 +158,12 @@ def refined(
         placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
         best.offer(placement, RUIN_AND_RECREATE.name)
     return strategy
+
+
+def _moves_or_evicts(best: Incumbent) -> bool:
+    """Whether running pods are not where they were."""
+    placed = best.placement.podsets
+    return any(p.running and placed[p.index] != p.current for p in best.searched.podsets)
 
 
 def _nothing_waits(best: Incumbent) -> bool:
@@ -239,6 +249,7 @@ def offer_constructed(
     start: Placement | None = None,
     least: int | None = None,
     unsettled: bool = False,
+    thorough: bool = False,
 ) -> bool:
     """Construct as the model and the techniques that may be used have it; say if that is better."""
     placement = construct(
@@ -253,6 +264,7 @@ def offer_constructed(
         first=first,
         start=start,
         unsettled=unsettled,
+        thorough=thorough,
     )
     return best.offer(placement, strategy.value)
 

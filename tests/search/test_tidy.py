@@ -244,3 +244,14 @@ def test_others_leave_a_node_for_a_pod_that_must_go() -> None:
     nodes = [node(name, gpu=8) for name in "abc"]
     assert tidied(asked(nodes, jobs, "undrained", drain=["a"])) == (0, 2)
     assert tidied(asked(nodes, jobs, "undrained", drain=["a"], limits={"moves": 1})) == (1, 0)
+
+
+def test_others_leave_a_node_for_pods_of_one_that_is_emptied() -> None:
+    jobs = [
+        job("large", pods(gpu=6, on=["a"])),
+        job("leaves", pods(gpu=3, on=["b"])),
+        *(job(f"stays-{n}", pods(gpu=g, on=[n]), movable=False) for n, g in (("b", 1), ("c", 3))),
+    ]
+    nodes = [node(name, gpu=8) for name in "abc"]
+    assert tidied(asked(nodes, jobs, EMPTY)) == (2, 2)
+    assert tidied(asked(nodes, jobs, EMPTY, limits={"moves": 1})) == (3, 0)

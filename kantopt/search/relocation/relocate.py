@@ -84,6 +84,14 @@ class Relocation:
         now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
         with self.without():
             could = [room_for(self.state, want.s, want.most) for want in wants]
+        return self._cleared(j, wants, now, could)
+
+    def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
+        """Clear the first nodes that can be; of jobs that restart as a whole the fewest pods.
+
+        ``now`` and ``could``: pods of the job that each node holds, and would without pods that may
+        move, of each role.
+        """
         best: tuple[int, list[Change]] | None = None
         for region in self._regions(j, wants, now, could):
             for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):

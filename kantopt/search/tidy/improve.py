@@ -155,7 +155,7 @@ def _vacate(
     vacation = Vacation(state, tiers)
     pods = sum(podset.count for podset in instance.podsets if podset.running)
     for i in range(max(1, min(RESTARTS, MOST_CELLS // (1 + pods * len(instance.nodes))))):
-        vacation.run(deadline.cuts, rng if i else None)
+        vacation.run(deadline.cuts, rng if i else None, eject=i % 2 == 1)
         _legal_part(state, 0, vacation.marks, found)
         state.undo(0)
         if deadline.cuts():

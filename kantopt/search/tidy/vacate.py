@@ -16,6 +16,7 @@ from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
+from kantopt.search.tidy.ejection import Ejection
 from kantopt.search.tidy.targets import Fullest
 from kantopt.verify.in_use import fees_of, groups_of
 
@@ -68,13 +69,18 @@ class Vacation:
                     self._stuck[spot.node] = True
         self._used: Mask = np.array([bool(pods) for pods in self._pods_on], dtype=np.bool_)
         self._fullest = Fullest(state, self.movers)
+        self._ejection, self._eject = Ejection(state, self.movers, self._fullest), False
 
-    def run(self, over: Callable[[], bool], rng: random.Random | None = None) -> None:
+    def run(
+        self, over: Callable[[], bool], rng: random.Random | None = None, *, eject: bool = False
+    ) -> None:
         """Empty as many groups as the targets of the tiers ask for; ``marks`` says which moves.
 
-        ``rng`` varies the order in which groups are tried that take about as many moves.
+        ``rng`` varies the order in which groups are tried that take about as many moves. With
+        ``eject`` others make way on nodes that take a pod only then: more groups can be emptied,
+        of which fewer may be left to be.
         """
-        used = self._used.copy()
+        used, self._eject = self._used.copy(), eject
         self.marks = []
         arrived = np.zeros(self.state.size, dtype=np.bool_)
         for tier in self._tiers:
@@ -178,13 +184,17 @@ class Vacation:
                 self.state.undo(mark)
                 return None
             taken += others | self._restarts.nodes(j)
-        for s, source in group.pods:
-            n = self._fullest.move(s, source, mask)
-            if n is None:
-                self.state.undo(mark)
-                return None
-            taken.append(n)
-        return taken
+        left = list[tuple[int, Spot]]()
+        for pod in group.pods:
+            if self._fullest.move(*pod, mask) is None:
+                left.append(pod)
+                if not self._eject:
+                    break
+        if not all(self._eject and self._ejection.move(*pod, mask) for pod in left):
+            self.state.undo(mark)
+            return None
+        touched = {spot.node for _, spot, _ in self.state.journal[mark:]}
+        return [*taken, *touched.difference(group.nodes)]
 
 
 def _members(group_of: tuple[int | None, ...], used: Mask) -> dict[int, list[int]]:

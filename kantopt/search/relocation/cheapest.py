@@ -1,0 +1,141 @@
+"""Minimal covers (Balas 1975): of the sets of nodes that make room enough the cheapest is cleared.
+
+None of their nodes is to spare. Beside the first that can be cleared that takes longer, and harms
+less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, combinations, islice
+
+import numpy as np
+
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.insertion.placer import Placer, Want
+from kantopt.search.relocation.relocate import Relocation
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import Change
+from kantopt.verify.disturbance import disturbance
+
+_MORE_NODES = 5
+"""Nodes of a region that are looked at beside those that would do, the cheapest first."""
+_MOST_COVERS = 70
+"""Sets of nodes in a region."""
+_MOST_TRIES, _MOST_IN_ALL = 600, 3000
+"""Sets that are tried for one job, and for all."""
+_WORSE = 1.5
+"""How much dearer than the best a set may look before no more are tried: its pods may stay."""
+
+
+class Cheapest(Relocation):
+    """Clears the nodes that cost least, by the first tier that says what a move costs."""
+
+    def __init__(self, placer: Placer) -> None:
+        super().__init__(placer)
+        self._cost = _costs(placer)
+        self._tries = _MOST_IN_ALL
+
+    def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
+        if len(wants) > 1 or self.placer.slices(j, wants[0].role) is not None:
+            return super()._cleared(j, wants, now, could)
+        regions = list(self._finest(j, now, could[0]))
+        sets = sorted(
+            (int(self._weight(nodes)), i, nodes)
+            for i, region in enumerate(regions)
+            for nodes in self._sets(j, wants, region, now, could[0])
+        )
+        best: tuple[tuple[int, int], list[Change]] | None = None
+        for weight, i, nodes in sets[:_MOST_TRIES]:
+            if not self._tries or (best is not None and weight > _WORSE * best[0][0]):
+                break
+            self._tries -= 1
+            mark = self.state.mark()
+            if self._clear(j, regions[i], list(nodes)):
+                harm = self._harm(mark)
+                if best is None or harm < best[0]:
+                    best = harm, self.state.journal[mark:]
+            self.state.undo(mark)
+        for change in best[1] if best else ():
+            self.state.add(*change)
+        return best is not None or super()._cleared(j, wants, now, could)
+
+    def _finest(self, j: int, now: Ints, could: Ints) -> Iterator[Mask]:
+        """Domains of the finest level that a job asks for, or wishes; and all nodes, if it may."""
+        domains, needs = self.placer.domains, self.placer.needs.get(j, ())
+        levels = [level for need in needs for level in (need.required, need.preferred)]
+        finest = max((level for level in levels if level is not None), default=None)
+        required = self.placer.required_level(j)
+        if finest is not None:
+            yield from (domains.mask(finest, d) for d in range(len(domains.totals(finest, now))))
+        if required is None:
+            yield np.ones(self.state.size, dtype=np.bool_)
+
+    def _sets(
+        self, j: int, wants: list[Want], region: Mask, now: Ints, could: Ints
+    ) -> Iterator[tuple[int, ...]]:
+        """Sets of nodes of a region without which a job lacks room there, none to spare."""
+        need = max(sum(want.least for want in wants), self.placer.missing(j))
+        missing, gain = need - int(now[region].sum()), could - now
+        known: dict[tuple[int, int], bool] = {}
+        nodes = [n for n in np.flatnonzero((gain > 0) & region).tolist() if self._frees(n, known)]
+        nodes.sort(key=lambda n: (self._weight((n,)) / min(int(gain[n]), need), self.toll[n], n))
+        sums = list(accumulate(int(gain[n]) for n in nodes))
+        enough = next((k for k, total in enumerate(sums, start=1) if total >= missing), None)
+        if missing > 0 and enough is not None:
+            few = nodes[: enough + _MORE_NODES]
+            covers = minimal_covers([int(gain[n]) for n in few], missing)
+            for cover in islice(covers, _MOST_COVERS):
+                yield tuple(few[k] for k in cover)
+
+    def _weight(self, nodes: Sequence[int]) -> int:
+        """What it would cost to move all pods off some nodes, with those that restart with them."""
+        podsets, jobs = self.state.instance.podsets, self._restarts.jobs
+        weight, whole = 0, set[int]()
+        for n in nodes:
+            for s, _, pods in self._here(n):
+                if podsets[s].running and podsets[s].job in jobs:
+                    whole.add(podsets[s].job)
+                else:
+                    weight += pods * self._cost[s]
+        for j in whole:
+            weight += sum(
+                podsets[s].count * self._cost[s] for s in self.state.instance.running_of(j)
+            )
+        return weight
+
+    def _harm(self, mark: int) -> tuple[int, int]:
+        """What moves since a mark cost, and how many there are."""
+        net: dict[tuple[int, object], int] = {}
+        for s, spot, pods in self.state.journal[mark:]:
+            net[s, spot] = net.get((s, spot), 0) + pods
+        gone = [
+            (s, -pods)
+            for (s, _), pods in net.items()
+            if pods < 0 and self.state.instance.podsets[s].running
+        ]
+        return sum(self._cost[s] * pods for s, pods in gone), sum(pods for _, pods in gone)
+
+
+def minimal_covers(gains: Sequence[int], missing: int) -> Iterator[tuple[int, ...]]:
+    """Yield sets, by index, that gain what is missing and do not without any of them.
+
+    Small ones first, and of a size those of the first.
+    """
+    most = list(accumulate(sorted(gains, reverse=True)))
+    least = next((k for k, total in enumerate(most, start=1) if total >= missing), len(gains) + 1)
+    for size in range(least, len(gains) + 1):
+        for chosen in combinations(range(len(gains)), size):
+            total = sum(gains[k] for k in chosen)
+            if missing <= total < missing + min(gains[k] for k in chosen):
+                yield chosen
+
+
+def _costs(placer: Placer) -> list[int]:
+    """What a move of a pod adds to the first tier that counts any, by pod set."""
+    instance = placer.state.instance
+    for tier in tiers_of(instance):
+        costs = [disturbance(tier, instance.job_of(p.index), p)[1] for p in instance.podsets]
+        if any(costs):
+            return costs
+    return [1] * len(instance.podsets)

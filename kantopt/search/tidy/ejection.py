@@ -1,0 +1,74 @@
+"""Ejection chains (Glover 1996) of one link: others leave a node for a pod that has no place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.search.relocation.movers import Movers
+from kantopt.search.shapes import Ints, Mask, mask_of
+from kantopt.search.state import State, rooms
+from kantopt.search.tidy.targets import Fullest
+
+_MOST_SEEN, _MOST_WAYS = 200, 20
+"""Nodes that are looked at for one pod, those first that lack least; and of these tried."""
+_MOST_LEAVING = 4
+"""Pods that leave a node for one."""
+
+
+class Ejection:
+    """Moves pods to nodes that others leave for it, who have not moved before."""
+
+    def __init__(self, state: State, movers: Movers, fullest: Fullest) -> None:
+        self._state, self._movers, self._fullest = state, movers, fullest
+        self._movable_on: dict[int, list[tuple[int, Spot]]] = {}
+        """Where pods are to begin with that may move by themselves, by node."""
+        for s, spots in enumerate(state.spots):
+            for spot in sorted(spots) if movers.movable[s] else ():
+                self._movable_on.setdefault(spot.node, []).append((s, spot))
+
+    def move(self, s: int, spot: Spot, mask: Mask) -> bool:
+        """Move a pod to one of some nodes, others of these for whom it leaves; say if it could."""
+        state = self._state
+        ways = []
+        nodes = np.flatnonzero(mask & self._movers.targets(s, spot))
+        for n in nodes[np.lexsort((nodes, self._lack(s, nodes)))][:_MOST_SEEN].tolist():
+            leaving = self._in_the_way(s, n)
+            if leaving:
+                sizes = [self._fullest.size(other) for other, _ in leaving]
+                ways.append((len(leaving), sum(sizes), n, leaving))
+        for *_, n, leaving in sorted(ways)[:_MOST_WAYS]:
+            mark, only = state.mark(), mask_of(state.size, (n,))
+            elsewhere = mask & ~only
+            if all(self._fullest.move(*pod, elsewhere) is not None for pod in leaving) and (
+                self._fullest.move(s, spot, only) is not None
+            ):
+                return True
+            state.undo(mark)
+        return False
+
+    def _lack(self, s: int, nodes: Ints) -> Ints:
+        """What nodes lack for a pod, each resource as a share of the most that any node offers."""
+        shape, most, left = self._state.shape[s], self._fullest.most, self._state.left
+        asked = (np.maximum(a - left[r, nodes], 0) * 1000 // most[r] for r, a in shape.takes)
+        return np.asarray(sum(asked, start=np.zeros(len(nodes), dtype=np.int64)))
+
+    def _in_the_way(self, s: int, n: int) -> list[tuple[int, Spot]]:
+        """Pods that have to leave a node for another: the smallest that does, else the largest."""
+        pods = sorted(self._movable_on.get(n, ()), key=lambda pod: self._fullest.size(pod[0]))
+        pods = [(o, at) for o, at in pods for _ in range(self._state.spots[o].get(at, 0))]
+        for one in pods:
+            if self._makes_room([one], s, n):
+                return [one]
+        few = pods[: -_MOST_LEAVING - 1 : -1]
+        return next(
+            (few[:k] for k in range(2, len(few) + 1) if self._makes_room(few[:k], s, n)), []
+        )
+
+    def _makes_room(self, leaving: list[tuple[int, Spot]], s: int, n: int) -> bool:
+        state, mark = self._state, self._state.mark()
+        for other, at in leaving:
+            state.add(other, at, -1)
+        room = rooms(state, state.shape[s], 1, np.array([n]))[0] > 0
+        state.undo(mark)
+        return bool(room)

@@ -1,0 +1,60 @@
+"""Of many places that could be cleared for a job that one whose pods cost least to move."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.portfolio import run_portfolio
+from kantopt.search.relocation.cheapest import minimal_covers
+from kantopt.search.strategy import Strategy
+from tests.search.helpers import FOREVER, where
+from tests.verify.world import Document, job, node, pods, question
+
+CAPTURED = {"metadata": {"capturedAt": "2026-01-01T10:00:00Z"}}
+OBJECTIVES = ["unplaced", "evictions", "lost_gpu_seconds", "moves"]
+
+
+def ran(name: str, on: list[str], since: str) -> Document:
+    start = f"2026-01-01T{since}:00Z"
+    return job(name, pods(count=len(on), gpu=1, minCount=0, on=on), startTime=start)
+
+
+@pytest.mark.parametrize("required", [(), ("gang",)])
+@pytest.mark.parametrize("wish", ["required", "preferred"])
+def test_pods_move_that_lose_least_and_not_the_fewest(wish: str, required: tuple[str, ...]) -> None:
+    nodes = [node(f"{rack}{i}", gpu=8, rack=f"x/{rack}") for rack in "pq" for i in (1, 2)]
+    nodes.append(node("free", gpu=7, rack="x/r"))
+    jobs = [
+        ran("long", ["p1", "p2"], "00:00"),
+        ran("short", ["q1", "q1", "q2", "q2"], "09:59"),
+        job("gang", pods(count=2, gpu=8, topologyRequest={wish: "rack"}), priority=9),
+    ]
+    instance = question(nodes, jobs, objectives=OBJECTIVES, required=required, **CAPTURED)
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, ())
+    assert where(instance, best.placement, "gang") == {"q1": 1, "q2": 1}
+    thorough = construct(
+        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+    )
+    assert where(instance, thorough, "gang") == {"q1": 1, "q2": 1}
+
+
+def test_no_node_of_a_minimal_cover_is_to_spare_and_none_of_them_is_left_out() -> None:
+    rng = Random(1)
+    for _ in range(200):
+        gains = [rng.randint(1, 5) for _ in range(rng.randint(1, 7))]
+        missing = rng.randint(1, 12)
+        every = [
+            chosen
+            for size in range(1, len(gains) + 1)
+            for chosen in combinations(range(len(gains)), size)
+            if sum(gains[k] for k in chosen) >= missing
+            and all(sum(gains[k] for k in chosen if k != one) < missing for one in chosen)
+        ]
+        assert list(minimal_covers(gains, missing)) == every

@@ -37,21 +37,14 @@ class Cheapest(Relocation):
         self._tries = _MOST_IN_ALL
 
     def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
-        if len(wants) > 1 or self.placer.slices(j, wants[0].role) is not None:
-            return super()._cleared(j, wants, now, could)
-        regions = list(self._finest(j, now, could[0]))
-        sets = sorted(
-            (int(self._weight(nodes)), i, nodes)
-            for i, region in enumerate(regions)
-            for nodes in self._sets(j, wants, region, now, could[0])
-        )
+        sets = self._sets(j, wants, now, could)[:_MOST_TRIES]
         best: tuple[tuple[int, int], list[Change]] | None = None
-        for weight, i, nodes in sets[:_MOST_TRIES]:
+        for weight, _, nodes, region in sets:
             if not self._tries or (best is not None and weight > _WORSE * best[0][0]):
                 break
             self._tries -= 1
             mark = self.state.mark()
-            if self._clear(j, regions[i], list(nodes)):
+            if self._clear(j, region, list(nodes)):
                 harm = self._harm(mark)
                 if best is None or harm < best[0]:
                     best = harm, self.state.journal[mark:]
@@ -60,33 +53,46 @@ class Cheapest(Relocation):
             self.state.add(*change)
         return best is not None or super()._cleared(j, wants, now, could)
 
-    def _finest(self, j: int, now: Ints, could: Ints) -> Iterator[Mask]:
+    def _sets(
+        self, j: int, wants: list[Want], now: Ints, could: list[Ints]
+    ) -> list[tuple[int, int, tuple[int, ...], Mask]]:
+        """Sets of nodes that could be cleared, with what that may cost, and their region."""
+        if not self._tries or len(wants) > 1 or self.placer.slices(j, wants[0].role) is not None:
+            return []
+        need = max(wants[0].least, self.placer.missing(j))
+        gain = could[0] - now
+        able = np.flatnonzero(gain > 0).tolist()
+        price = {n: self._weight((n,)) / min(int(gain[n]), need) for n in able}
+        able.sort(key=lambda n: (price[n], self.toll[n], n))
+        known: dict[tuple[int, int], bool] = {}
+        found = []
+        for i, region in enumerate(self._regions_within(j, could[0], need)):
+            missing = need - int(now[region].sum())
+            few, held, more = list[int](), 0, _MORE_NODES
+            for n in able if missing > 0 else ():
+                if region[n] and self._frees(n, known):
+                    few.append(n)
+                    more -= held >= missing
+                    held += int(gain[n])
+                    if not more:
+                        break
+            covers = minimal_covers([int(gain[n]) for n in few], missing)
+            for cover in islice(covers, _MOST_COVERS) if few else ():
+                nodes = tuple(few[k] for k in cover)
+                found.append((self._weight(nodes), i, nodes, region))
+        found.sort(key=lambda item: item[:3])
+        return found
+
+    def _regions_within(self, j: int, could: Ints, need: int) -> Iterator[Mask]:
         """Domains of the finest level that a job asks for, or wishes; and all nodes, if it may."""
         domains, needs = self.placer.domains, self.placer.needs.get(j, ())
         levels = [level for need in needs for level in (need.required, need.preferred)]
         finest = max((level for level in levels if level is not None), default=None)
-        required = self.placer.required_level(j)
         if finest is not None:
-            yield from (domains.mask(finest, d) for d in range(len(domains.totals(finest, now))))
-        if required is None:
+            held = domains.totals(finest, could)
+            yield from (domains.mask(finest, d) for d in np.flatnonzero(held >= need).tolist())
+        if self.placer.required_level(j) is None:
             yield np.ones(self.state.size, dtype=np.bool_)
-
-    def _sets(
-        self, j: int, wants: list[Want], region: Mask, now: Ints, could: Ints
-    ) -> Iterator[tuple[int, ...]]:
-        """Sets of nodes of a region without which a job lacks room there, none to spare."""
-        need = max(sum(want.least for want in wants), self.placer.missing(j))
-        missing, gain = need - int(now[region].sum()), could - now
-        known: dict[tuple[int, int], bool] = {}
-        nodes = [n for n in np.flatnonzero((gain > 0) & region).tolist() if self._frees(n, known)]
-        nodes.sort(key=lambda n: (self._weight((n,)) / min(int(gain[n]), need), self.toll[n], n))
-        sums = list(accumulate(int(gain[n]) for n in nodes))
-        enough = next((k for k, total in enumerate(sums, start=1) if total >= missing), None)
-        if missing > 0 and enough is not None:
-            few = nodes[: enough + _MORE_NODES]
-            covers = minimal_covers([int(gain[n]) for n in few], missing)
-            for cover in islice(covers, _MOST_COVERS):
-                yield tuple(few[k] for k in cover)
 
     def _weight(self, nodes: Sequence[int]) -> int:
         """What it would cost to move all pods off some nodes, with those that restart with them."""

@@ -143,15 +143,15 @@ def refined(
         if best.offer(placement, REVERSE_TRIM.name):
             strategy = Strategy.REVERSE_TRIM
     look()
-    if tally.may(RELOCATION) and _moves_or_evicts(best):
-        end = deadline.share(LEAST_COST)
-        offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
-    look()
     if tally.may(EXCHANGE):
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
     look()
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
+    look()
+    if tally.may(RELOCATION) and _moves_or_evicts(best):
+        end = deadline.share(LEAST_COST)
+        offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
     look()
     if tally.may(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)

@@ -25,24 +25,34 @@ def ran(name: str, on: list[str], since: str) -> Document:
     return job(name, pods(count=len(on), gpu=1, minCount=0, on=on), startTime=start)
 
 
+SLICES = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+
+
 @pytest.mark.parametrize("required", [(), ("gang",)])
-@pytest.mark.parametrize("wish", ["required", "preferred"])
-def test_pods_move_that_lose_least_and_not_the_fewest(wish: str, required: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("wish", "leaders"),
+    [({"required": "rack"}, 0), ({"required": "rack"}, 1), ({"preferred": "rack"}, 0), (SLICES, 0)],
+    ids=["required", "with a leader", "preferred", "slices"],
+)
+def test_pods_move_that_lose_least_and_not_the_fewest(
+    wish: Document, leaders: int, required: tuple[str, ...]
+) -> None:
     nodes = [node(f"{rack}{i}", gpu=8, rack=f"x/{rack}") for rack in "pq" for i in (1, 2)]
     nodes.append(node("free", gpu=7, rack="x/r"))
+    leader = [pods("leader", topologyRequest=wish)] * leaders
     jobs = [
         ran("long", ["p1", "p2"], "00:00"),
         ran("short", ["q1", "q1", "q2", "q2"], "09:59"),
-        job("gang", pods(count=2, gpu=8, topologyRequest={wish: "rack"}), priority=9),
+        job("gang", pods(count=2, gpu=8, topologyRequest=wish), *leader, priority=9),
     ]
     instance = question(nodes, jobs, objectives=OBJECTIVES, required=required, **CAPTURED)
     best = Incumbent(instance, tiers_of(instance), instance.current)
     run_portfolio(best, FOREVER, ())
-    assert where(instance, best.placement, "gang") == {"q1": 1, "q2": 1}
+    assert where(instance, best.placement, "gang/main") == {"q1": 1, "q2": 1}
     thorough = construct(
         instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
     )
-    assert where(instance, thorough, "gang") == {"q1": 1, "q2": 1}
+    assert where(instance, thorough, "gang/main") == {"q1": 1, "q2": 1}
 
 
 def test_no_node_of_a_minimal_cover_is_to_spare_and_none_of_them_is_left_out() -> None:

@@ -12,6 +12,7 @@ from itertools import accumulate, combinations, islice
 import numpy as np
 
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.shapes import Ints, Mask
@@ -22,6 +23,8 @@ _MORE_NODES = 5
 """Nodes of a region that are looked at beside those that would do, the cheapest first."""
 _MOST_COVERS = 70
 """Sets of nodes in a region."""
+_MOST_REGIONS = 60
+"""Domains that are looked at for slices."""
 _MOST_TRIES, _MOST_IN_ALL = 600, 3000
 """Sets that are tried for one job, and for all."""
 _WORSE = 1.5
@@ -56,31 +59,66 @@ class Cheapest(Relocation):
     def _sets(
         self, j: int, wants: list[Want], now: Ints, could: list[Ints]
     ) -> list[tuple[int, int, tuple[int, ...], Mask]]:
-        """Sets of nodes that could be cleared, with what that may cost, and their region."""
-        if not self._tries or len(wants) > 1 or self.placer.slices(j, wants[0].role) is not None:
+        """Sets of nodes that could be cleared, with what that may cost, and their region.
+
+        Of several roles they make room for the largest pods: the others find some beside these. For
+        slices they are those that are chosen anyway, of more domains.
+        """
+        sliced = [self.placer.slices(j, want.role) is not None for want in wants]
+        if not self._tries or (len(wants) > 1 and any(sliced)):
             return []
-        need = max(wants[0].least, self.placer.missing(j))
-        gain = could[0] - now
-        able = np.flatnonzero(gain > 0).tolist()
-        price = {n: self._weight((n,)) / min(int(gain[n]), need) for n in able}
-        able.sort(key=lambda n: (price[n], self.toll[n], n))
-        known: dict[tuple[int, int], bool] = {}
-        found = []
-        for i, region in enumerate(self._regions_within(j, could[0], need)):
-            missing = need - int(now[region].sum())
-            few, held, more = list[int](), 0, _MORE_NODES
-            for n in able if missing > 0 else ():
-                if region[n] and self._frees(n, known):
-                    few.append(n)
-                    more -= held >= missing
-                    held += int(gain[n])
-                    if not more:
-                        break
-            covers = minimal_covers([int(gain[n]) for n in few], missing)
-            for cover in islice(covers, _MOST_COVERS) if few else ():
-                nodes = tuple(few[k] for k in cover)
-                found.append((self._weight(nodes), i, nodes, region))
-        found.sort(key=lambda item: item[:3])
+        largest = max(range(len(wants)), key=lambda i: self._size(wants[i].s))
+        want, room = wants[largest], could[largest]
+        need = want.least
+        if len(wants) == 1:
+            need = max(need, self.placer.missing(j))
+        else:
+            now = room_for(self.state, want.s, want.most)
+        if sliced[largest]:
+            regions = list(self._regions(j, wants, now, could, _MOST_REGIONS))
+            sets = [set(map(tuple, self._choices(wants, j, r, now, room))) for r in regions]
+        else:
+            regions = list(self._regions_within(j, room, need))
+            known: dict[tuple[int, int], bool] = {}
+            gain = room - now
+            price = self._prices(gain > 0) // np.clip(gain, 1, need)
+            able = np.flatnonzero(gain > 0)
+            able = able[np.lexsort((able, self.toll[able], price[able]))]
+            sets = [set(self._covers(r, able.tolist(), now, gain, need, known)) for r in regions]
+        found = [(self._weight(nodes), i, nodes) for i, some in enumerate(sets) for nodes in some]
+        return [(weight, i, nodes, regions[i]) for weight, i, nodes in sorted(found)]
+
+    def _size(self, s: int) -> tuple[int, int]:
+        shape = self.state.shape[s]
+        return self.state.instance.podsets[s].gpu_milli, int(shape.demand.sum())
+
+    def _covers(
+        self,
+        region: Mask,
+        able: Sequence[int],
+        now: Ints,
+        gain: Ints,
+        need: int,
+        known: dict[tuple[int, int], bool],
+    ) -> Iterator[tuple[int, ...]]:
+        """Minimal covers of what is missing in a region, by the cheapest of its nodes."""
+        missing = need - int(now[region].sum())
+        few, held, more = list[int](), 0, _MORE_NODES
+        for n in able if missing > 0 else ():
+            if region[n] and self._frees(n, known):
+                few.append(n)
+                more -= held >= missing
+                held += int(gain[n])
+                if not more:
+                    break
+        covers = minimal_covers([int(gain[n]) for n in few], missing) if few else ()
+        for cover in islice(covers, _MOST_COVERS):
+            yield tuple(few[k] for k in cover)
+
+    def _prices(self, nodes: Mask) -> Ints:
+        found: Ints = np.zeros(self.state.size, dtype=np.int64)
+        for n in np.flatnonzero(nodes).tolist():
+            found[n] = self._weight((n,))
         return found
 
     def _regions_within(self, j: int, could: Ints, need: int) -> Iterator[Mask]:

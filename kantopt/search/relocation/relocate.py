@@ -93,7 +93,7 @@ class Relocation:
         move, of each role.
         """
         best: tuple[int, list[Change]] | None = None
-        for region in self._regions(j, wants, now, could):
+        for region in self._regions(j, wants, now, could, self._regions_tried):
             for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):
                 mark, moves = self.state.mark(), self.state.pace.moves
                 cleared = self._clear(j, region, nodes)
@@ -223,7 +223,9 @@ class Relocation:
 
     # -- where to look
 
-    def _regions(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> Iterator[Mask]:
+    def _regions(
+        self, j: int, wants: list[Want], now: Ints, could: list[Ints], most: int
+    ) -> Iterator[Mask]:
         """Domains of the required level in which all could fit, the roomiest first; or all."""
         domains = self.placer.domains
         level = self.placer.required_level(j)
@@ -237,9 +239,7 @@ class Relocation:
         )
         room = domains.totals(level, now)
         toll = domains.totals(level, self.toll)
-        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[
-            : 2 * self._regions_tried
-        ]:
+        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[: 2 * most]:
             if fits[d]:
                 yield domains.mask(level, d)
 
@@ -257,7 +257,7 @@ class Relocation:
         if len(wants) == 1 and slices is not None:
             level, size = slices
             domain = np.where(region, self.placer.domains.of[level], -1)
-            rooms = Rooms(now, could, self.toll, domain)
+            rooms = Rooms(now, could, self._prices(could > now), domain)
             found = nodes_for_slices(rooms, need, size, lambda n: self._frees(n, known))
             yield from islice(found, _MOST_CHOICES)
             return
@@ -282,6 +282,10 @@ class Relocation:
                 if self._stuck in chosen:  # another node in its stead, instead of one more
                     chosen.remove(self._stuck)
                     missing += int(gain[self._stuck])
+
+    def _prices(self, nodes: Mask) -> Ints:
+        """What it costs to clear each of some nodes."""
+        return self.toll
 
     def _frees(self, n: int, known: dict[tuple[int, int], bool]) -> bool:
         """Whether each pod that would have to leave a node by itself fits on some node now.

@@ -361,35 +361,3 @@ def test_each_improvement_is_told_and_better_than_the_one_before() -> None:
     values = [measure(instance, found, tiers) for found in (instance.current, *told)]
     assert told[-1] is best
     assert values == sorted(set(values), reverse=True)
-
-
-def test_bringing_pods_home_is_left_for_what_somebody_else_has_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Home is taken, and each look at it takes long; chains place no gangs."""
-    nodes = [node(name, cpu=1, rack="x/y") for name in "abcd"]
-    gang = pods(count=2, topologyRequest={"required": "rack"})
-    jobs = [
-        job("held", pods(on=["a"])),
-        job("new", pods(nodeSelector={HOST: "a"})),
-        job("gang", gang, minCount=2),
-    ]
-    instance = ask(nodes, jobs)
-    start = placed(instance, held=["c"], new=["a"])
-    better = placed(instance, held=["c"], new=["a"], gang=["b", "d"])
-    looked: list[bool] = []
-    news: list[Placement] = []
-
-    def looks(packing: Packing, *_: Any) -> bool:
-        looked.append(bool(news))
-        if len(looked) == 1:
-            news.append(better)
-        packing.looked += 1
-        return True
-
-    monkeypatch.setattr("kantopt.search.chains.improve.come_home", looks)
-    best = Witness(instance, tiers_of(instance), start)
-    chains(best, BRIEF, news=lambda: news.pop() if news else None)
-    assert best.placement == better
-    assert looked
-    assert not any(looked)

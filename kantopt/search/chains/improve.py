@@ -115,13 +115,15 @@ class _Run:
         self.refused = 0
         """Times in a row that the judge has not seen the gain that the packing sees."""
         self.next_homecoming = 0
+        self.idle = False
+        """Whether someone else has found a place for all, and disturbed nobody."""
         first = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
         self.disruption = min(first, default=len(self.tiers) + 1)
         """First entry of a key that counts disruption."""
 
     def over(self) -> bool:
-        """Whether the time is up; a deterministic run counts its work instead."""
-        return self.deadline.cuts()
+        """Whether the time is up, or nothing is left to do; a deterministic run counts its work."""
+        return self.idle or self.deadline.cuts()
 
     def work(self, patience: int | None) -> None:
         """Restart a few times, then iterate around the best."""
@@ -178,6 +180,9 @@ class _Run:
         Where it places more pods than are placed around here, the search stays where there is room.
         """
         scope = scope_at_stake(self.instance, placement)
+        if not scope.groups:
+            self.idle = True
+            return
         if not scope.like(self.packing.scope):
             self._begin(scope)
             return

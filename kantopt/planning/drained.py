@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.planning.document.held_to import SPARED, spared
@@ -180,6 +180,8 @@ def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
         why = _used_up(state, s, ways) or "no plan that moves it was found"
         return f"{taking} of {state.size} nodes would take a pod, but {why}"
     listed = first_of([nodes[n].name for n in fit], _NAMED)
+    if not any(movers.close(s, spot.node)[n] for spot in spots for n in fit):
+        return _why_close(state.instance, podset, listed)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 
 
@@ -217,8 +219,7 @@ def stays_words(podsets: Iterable[PodSet]) -> str:
 
 def _why_together(instance: Instance, j: int) -> str:
     """Say what keeps a job that restarts as a whole: a pod that may not, a limit, or the room."""
-    pods, job = instance.running_pods(j), instance.jobs[j]
-    said = f"all {pods} pods of the job restart together"
+    said = f"all {instance.running_pods(j)} pods of the job restart together"
     running = instance.running_of(j)
     for s in running:
         if _fixed(instance, instance.podsets[s]):
@@ -226,21 +227,38 @@ def _why_together(instance: Instance, j: int) -> str:
             return f"{said}, and {podset.name} is not movable{stays_words((podset,))}"
     if freedom_of(instance).moves[running[0]]:
         return f"{said}: no place for all of them elsewhere was found"
-    budgets = sorted({b for s in running for b in instance.podsets[s].budgets})
-    for b in budgets if instance.on(Rule.DISRUPTION) else ():
-        budget = instance.budgets[b]
-        held = sum(instance.podsets[s].count for s in running if s in budget.podsets)
-        if held > budget.allowed:
-            return f"{said}, disruption budget {budget.name} allows {budget.allowed} of {held}"
-    limits = instance.model.limits
-    bounds = (
-        *(limits.moves, limits.moves_per_namespace, limits.moves_per_wave),
-        *(job.most_moves, job.moves_at_once),
-    )
-    most = min((n for n in bounds if n is not None), default=pods)
-    if most < pods:
-        return f"{said}, {most} may move"
+    if bounded := _too_many(instance, running):
+        return f"{said}, {bounded}"
     away = sorted({spot.node for s in running for spot in instance.podsets[s].current})
     unready = [instance.nodes[n].name for n in away if n in instance.held]
     where = f"{unready[0]} is not ready" if unready else "not all of them may move"
     return f"{said}, and {where}"
+
+
+def _why_close(instance: Instance, podset: PodSet, where: str) -> str:
+    """Say that pods leave a domain only with those that must be close, and what keeps them all."""
+    needs = [need for need in instance.needs_of[podset.job] if podset.role in need.roles]
+    needs = [need for need in needs if need.required is not None]
+    close = sorted({s for need in needs for s in instance.podsets_of(need)})
+    running = [s for s in close if instance.podsets[s].running]
+    why = f"and no plan was found that moves them where there is room: {where}"
+    why = _too_many(instance, running) or why
+    return f"all {instance.pods_of(running)} pods that must be close leave together, {why}"
+
+
+def _too_many(instance: Instance, running: Sequence[int]) -> str:
+    """Say which budget or limit bears not all pods of some pod sets of a job at once."""
+    job, limits = instance.job_of(running[0]), instance.model.limits
+    counted = instance.on(Rule.DISRUPTION) and job.move_mode == "restart"
+    for b in sorted({b for s in running for b in instance.podsets[s].budgets}) if counted else ():
+        budget = instance.budgets[b]
+        held = sum(instance.podsets[s].count for s in running if s in budget.podsets)
+        if held > budget.allowed:
+            return f"disruption budget {budget.name} allows {budget.allowed} of {held}"
+    bounds = (
+        *(limits.moves, limits.moves_per_namespace, limits.moves_per_wave),
+        *(job.most_moves, job.moves_at_once),
+    )
+    most = min((n for n in bounds if n is not None), default=None)
+    few = most is not None and most < instance.pods_of(running)
+    return f"{most} may move" if few else ""

@@ -5,14 +5,15 @@ Pods of a job that goes as a whole restart together, as soon as one of them move
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet, TopologyNeed
 from kantopt.problem.placement import Placement, Spots
 
 Kind = Literal["bind", "evict", "move"]
@@ -51,21 +52,57 @@ def changed(placement: Placement, changes: Iterable[Action | Change]) -> Placeme
     return placement.replace(found) if found else placement
 
 
-def crosses(instance: Instance, change: Action | Change) -> bool:
-    """Whether pods of a job that must be close come to a domain that matters, or leave one.
+def crossed(instance: Instance, change: Action | Change) -> list[TopologyNeed]:
+    """Needs of pods that must be close and come to a domain that matters, or leave one.
 
     Within such a domain each of them may move by itself.
     """
-    role, j = instance.podsets[change.podset].role, instance.podsets[change.podset].job
-    needs = [need for need in instance.needs_of.get(j, ()) if role in need.roles]
-    if change.source is None or change.target is None:
-        return bool(needs)
-    levels = {level for need in needs for level in (need.required, need.slice_level)} - {None}
-    return any(
-        domain_of[change.source.node] != domain_of[change.target.node]
-        for level, domain_of in enumerate(instance.topology.domain_of)
-        if level in levels
-    )
+    return [
+        need
+        for need in _needs_of(instance, instance.podsets[change.podset])
+        if changes_domain(instance, change, need.required)
+        or changes_domain(instance, change, need.slice_level)
+    ]
+
+
+def changes_domain(instance: Instance, change: Action | Change, level: int | None) -> bool:
+    """Whether pods come to a domain of a level, or leave one."""
+    if level is None or change.source is None or change.target is None:
+        return level is not None
+    domain_of = instance.topology.domain_of[level]
+    return domain_of[change.source.node] != domain_of[change.target.node]
+
+
+def whole_slices(instance: Instance, changes: Sequence[Action | Change]) -> bool:
+    """Whether pods of one job move as whole slices, between domains that hold nothing but such.
+
+    That is as legal with any other changes of the job done as without.
+    """
+    j = instance.podsets[changes[0].podset].job
+    if any(c.kind != "move" or instance.podsets[c.podset].job != j for c in changes):
+        return False
+    for need in instance.needs_of.get(j, ()):
+        own = [c for c in changes if instance.podsets[c.podset].role in need.roles]
+        if any(changes_domain(instance, change, need.required) for change in own):
+            return False
+        if need.slice_level is None:
+            continue
+        domain_of, more = instance.topology.domain_of[need.slice_level], Counter[int | None]()
+        for change in own:
+            assert change.source is not None, "a move has one"
+            assert change.target is not None, "a move has one"
+            if changes_domain(instance, change, need.slice_level):
+                more[domain_of[change.source.node]] -= change.pods
+                more[domain_of[change.target.node]] += change.pods
+        if more[None] > 0 or any(pods % need.slice_size for pods in more.values()):
+            return False
+        if not instance.broken_slices[need.index].isdisjoint(more):
+            return False
+    return True
+
+
+def _needs_of(instance: Instance, podset: PodSet) -> list[TopologyNeed]:
+    return [need for need in instance.needs_of.get(podset.job, ()) if podset.role in need.roles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +122,9 @@ def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:
 def difference(instance: Instance, placement: Placement) -> Difference:
     """Return what takes the snapshot's placement to another.
 
-    Pods of a pod set that leave and pods that arrive are paired into moves; those that leave
-    beyond are evicted. Where a job restarts as a whole, pods that end where they were are moves
-    that lead nowhere else.
+    Pods of a pod set that leave and pods that arrive are paired into moves, first those that stay
+    in a domain that matters; those that leave beyond are evicted. Where a job restarts as a whole,
+    pods that end where they were are moves that lead nowhere else.
     """
     evictions, moves, binds = [], [], []
     whole = restarted(instance, instance.current, placement)
@@ -104,12 +141,38 @@ def difference(instance: Instance, placement: Placement) -> Difference:
         if s in whole:
             stays = {x: min(before[x], after.get(x, 0)) for x in sorted(before)}
             moves += [Change(s, x, x, 1) for x, pods in stays.items() for _ in range(pods)]
-        moves += [Change(s, x, y, 1) for x, y in zip(leave, arrive, strict=False)]
-        evictions += [
-            Change(s, spot, None, pods)
-            for spot, pods in sorted(Counter(leave[len(arrive) :]).items())
-        ]
+        pairs, gone = _paired(instance, podset, leave, arrive)
+        moves += [Change(s, x, y, 1) for x, y in pairs]
+        evictions += [Change(s, spot, None, pods) for spot, pods in sorted(Counter(gone).items())]
     return Difference(tuple(evictions), tuple(moves), tuple(binds))
+
+
+def _paired(
+    instance: Instance, podset: PodSet, leave: list[Spot], arrive: list[Spot]
+) -> tuple[list[tuple[Spot, Spot]], list[Spot]]:
+    """Pair pods that leave with places, and say who is left.
+
+    Within domains that matter first, the finest before all others. Whoever leaves such a domain
+    goes where the next ones go, so that slices stay together.
+    """
+    pairs: list[tuple[Spot, Spot]] = []
+    needs = _needs_of(instance, podset)
+    levels = {level for need in needs for level in (need.required, need.slice_level)} - {None}
+    for level in sorted((level for level in levels if level is not None), reverse=True):
+        domain_of = [-1 if d is None else d for d in instance.topology.domain_of[level]]
+        places: dict[int, deque[Spot]] = {}
+        for spot in sorted(arrive, key=lambda spot: domain_of[spot.node]):
+            places.setdefault(domain_of[spot.node], deque()).append(spot)
+        rest = []
+        for spot in sorted(leave, key=lambda spot: domain_of[spot.node]):
+            there = places.get(domain_of[spot.node])
+            if there:
+                pairs.append((spot, there.popleft()))
+            else:
+                rest.append(spot)
+        leave, arrive = rest, [spot for there in places.values() for spot in there]
+    pairs += zip(leave, arrive, strict=False)
+    return sorted(pairs), leave[len(arrive) :]
 
 
 def restarted(instance: Instance, before: Placement, after: Placement) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -187,6 +188,20 @@ class Instance:
         found: dict[int, list[TopologyNeed]] = {}
         for need in self.topology_needs:
             found.setdefault(need.job, []).append(need)
+        return found
+
+    @cached_property
+    def broken_slices(self) -> Mapping[int, frozenset[int | None]]:
+        """By need that asks for slices: domains that hold parts of slices as things stand."""
+        found: dict[int, frozenset[int | None]] = {}
+        for need in self.topology_needs:
+            if need.slice_level is not None:
+                domain_of, pods = self.topology.domain_of[need.slice_level], Counter[int | None]()
+                for s in self.podsets_of(need):
+                    for spot, count in self.podsets[s].current.items():
+                        pods[domain_of[spot.node]] += count
+                broken = (d for d, count in pods.items() if count % need.slice_size)
+                found[need.index] = frozenset(broken) - {None}
         return found
 
     @cached_property

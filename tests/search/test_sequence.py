@@ -146,6 +146,71 @@ def test_within_its_required_domain_each_pod_of_a_gang_moves_by_itself() -> None
     assert sequence(instance, placed(instance, g=["c", "c"])) is None, "all leave it at once"
 
 
+def guarded(racks: str, allowed: int, *podsets: Document) -> Instance:
+    """Nodes a, b, c and d in the given racks; a job on the first two, a budget for its pods."""
+    nodes = [node(name, rack=f"b/{rack}") for name, rack in zip("abcd", racks, strict=True)]
+    selector = {"matchLabels": {"job": "g"}}
+    budget = {"name": "pdb", "selector": selector, "disruptionsAllowed": allowed}
+    return question(nodes, [job("g", *podsets)], podDisruptionBudgets=[budget])
+
+
+PAIRS = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+
+
+@pytest.mark.parametrize("racks", ["1212", "1221"])
+def test_pods_of_slices_stay_in_their_domains_whatever_the_order_of_the_nodes(racks: str) -> None:
+    sliced = pods(count=4, on=["a", "a", "b", "b"], topologyRequest=PAIRS)
+    instance = guarded(racks, 1, sliced)
+    waves = sequence(instance, placed(instance, g=["c", "c", "d", "d"]))
+    assert told(waves) == [["m1"], ["m2"], ["m3"], ["m4"]]
+
+
+def test_each_slice_changes_its_domain_by_itself() -> None:
+    def waves_within(allowed: int) -> tuple[Wave, ...] | None:
+        sliced = pods(count=4, on=["a", "a", "b", "b"], topologyRequest=PAIRS)
+        instance = guarded("1234", allowed, sliced)
+        return sequence(instance, placed(instance, g=["c", "c", "d", "d"]))
+
+    assert waves_within(1) is None
+    assert told(waves_within(2)) == [["m1"], ["m2"]]
+    assert told(waves_within(4)) == [["m1", "m2"]]
+
+
+def test_each_role_with_a_need_of_its_own_changes_its_domain_by_itself() -> None:
+    def waves_within(allowed: int) -> tuple[Wave, ...] | None:
+        near = {"count": 2, "topologyRequest": {"required": "rack"}}
+        roles = pods("m", on=["a", "a"], **near), pods("w", on=["b", "b"], **near)
+        instance = guarded("1234", allowed, *roles)
+        return sequence(instance, put(instance, {"g/m": ["c", "c"], "g/w": ["d", "d"]}))
+
+    assert waves_within(1) is None
+    assert told(waves_within(2)) == [["m1"], ["m2"]]
+
+
+def test_slices_of_one_pod_tie_nobody() -> None:
+    single = pods(count=2, on=["a", "a"], topologyRequest={**PAIRS, "podSetSliceSize": 1})
+    instance = guarded("1234", 1, single)
+    assert told(sequence(instance, placed(instance, g=["c", "d"]))) == [["m1"], ["m2"]]
+
+
+def test_slices_share_a_wave_where_nothing_makes_them_wait_and_many_are_judged() -> None:
+    n = 12
+    nodes = [node(f"n{i}", rack=f"b/{i}", cpu=2) for i in range(2 * n)]
+    there = [f"n{i}" for i in range(n) for _ in range(2)]
+    goes = [f"n{i + n}" for i in range(n) for _ in range(2)]
+    stands = [job(f"r{i}", pods(on=[f"n{i + n}"])) for i in range(n)]
+    sliced = pods(count=2 * n, on=there, topologyRequest=PAIRS)
+    free = question(nodes, [job("g", sliced)])
+    waves = sequence(free, placed(free, g=goes))
+    assert waves is not None
+    assert len(waves) == 1
+    taken = question([*nodes, *(node(f"m{i}") for i in range(n))], [job("g", sliced), *stands])
+    waves = sequence(taken, placed(taken, g=goes, **{f"r{i}": [f"m{i}"] for i in range(n)}))
+    assert waves is not None
+    assert all(len(wave.after) < 2 for wave in waves)
+    assert sum(bool(wave.after) for wave in waves) == n
+
+
 def test_moves_of_a_chain_use_the_room_that_the_one_before_gave_up() -> None:
     jobs = [job(f"r{i}", pods(cpu=4, on=[f"n{i}"]), moveMode="live") for i in range(4)]
     instance = question([node(f"n{i}") for i in range(5)], jobs)

@@ -331,3 +331,32 @@ def test_a_gang_whose_waves_have_no_order_is_refused_past_what_anyone_would_look
     instance = question([node("a", cpu=12)], jobs)
     waves = at_once(*([act(instance, "g", None, "a")] for _ in range(12)))
     assert [line for line in said(instance, waves) if "too many orders" in line]
+
+
+PAIRS = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+
+
+def test_whole_slices_move_in_any_order_however_many_there_are() -> None:
+    nodes = [node(f"n{i}", rack=f"b/{i}") for i in range(24)]
+    on = [f"n{i}" for i in range(12) for _ in range(2)]
+    instance = question(nodes, [job("g", pods(count=24, on=on, topologyRequest=PAIRS))])
+    waves = at_once(*([act(instance, "g", f"n{i}", f"n{i + 12}", 2)] for i in range(12)))
+    assert said(instance, waves) == []
+
+
+def test_no_part_of_a_slice_moves_by_itself() -> None:
+    nodes = [node(name, rack=f"b/{name}") for name in "ab"]
+    instance = question(nodes, [job("g", pods(count=2, on=["a", "a"], topologyRequest=PAIRS))])
+    assert said(instance, in_a_row([act(instance, "g", "a", "b", 2)])) == []
+    halves = [[act(instance, "g", "a", "b")] for _ in range(2)]
+    assert any(line.startswith("slices: wave 0") for line in said(instance, in_a_row(*halves)))
+
+
+def test_slices_do_not_move_by_themselves_where_a_domain_holds_part_of_one() -> None:
+    """A rack may keep the three pods that it has; one of them, or five, it may not."""
+    nodes = [node(name, rack=f"b/{rack}") for name, rack in zip("abcd", "1123", strict=True)]
+    on = ["a", "a", "a", "c", "c"]
+    instance = question(nodes, [job("g", pods(count=5, on=on, topologyRequest=PAIRS))])
+    goes, comes = act(instance, "g", "a", "d", 2), act(instance, "g", "c", "b", 2)
+    assert said(instance, in_a_row([goes, comes])) == []
+    assert any(line.startswith("slices: ") for line in said(instance, in_a_row([goes], [comes])))

@@ -10,7 +10,7 @@ from kantopt.problem.difference import Kind
 from kantopt.problem.instance import Instance
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
-from kantopt.search.order.waits import Near, grouped_jobs, scarce_in, scarce_quotas
+from kantopt.search.order.waits import Group, Near, groups_of, scarce_in, scarce_quotas
 
 Obstacle = Key | tuple[str, object]
 """What a unit waits for: a thing of which there is too little, or one of a few other reasons."""
@@ -54,8 +54,8 @@ class Run:
         self.before: dict[int, int] = {}
         self._depth: list[int] = []
         self._number: dict[Unit, int] = {}
-        self._jobs = grouped_jobs(instance, units)
-        self._latest_of_job: dict[int, int] = {}
+        self._members = groups_of(instance, units)
+        self._latest: dict[Group, int] = {}
         self._batch = Batch(instance.model.limits.moves_per_wave)
         self._quotas = scarce_quotas(instance, units)
         self._evicting: dict[tuple[str, int], set[Unit]] = {}
@@ -118,10 +118,10 @@ class Run:
         waits |= {self._number[first] for first in unit.first}
         for group in self._groups(unit, "bind"):
             waits |= {self._number[other] for other in self._evicting.get(group, ())}
-        for job in self._jobs.get(unit, ()):
-            if job in self._latest_of_job:
-                waits.add(self._latest_of_job[job])
-            self._latest_of_job[job] = v
+        for group in self._members.get(unit, ()):
+            if group in self._latest:
+                waits.add(self._latest[group])
+            self._latest[group] = v
         self.ledger.take(self._needs(unit), waits, self.before, self._depth)
         self.ledger.spend({k: v for k, v in unit.needs.items() if k not in self._contested})
         self._depth.append(1 + max((self._depth[w] for w in waits), default=0))
@@ -155,7 +155,7 @@ class Run:
         if len(units) < 2:
             return False
         joint = Unit(self.instance, tuple(change for unit in units for change in unit.changes))
-        self._jobs[joint] = set().union(*(self._jobs.get(unit, ()) for unit in units))
+        self._members[joint] = set().union(*(self._members.get(unit, ()) for unit in units))
         if self.obstacle(joint) is not None:
             return False
         v = len(self.done) - 1

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from random import Random
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.difference import Change, Difference, Kind, crosses
+from kantopt.problem.difference import Change, Difference, Kind, changes_domain, whole_slices
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.presolve import presolved
@@ -126,23 +127,66 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     together, and those of a job that restarts as a whole move together.
     """
     together: dict[tuple[str, int], list[Change]] = {}
-    units: list[tuple[Change, ...]] = []
+    units: list[Sequence[Change]] = []
     for change in (*changes.evictions, *changes.moves, *changes.binds):
-        job = instance.job_of(change.podset)
-        whole = ties(instance, change)
-        if change.kind == "move":
-            whole = whole or job.index in instance.together
-        else:
-            whole = whole or (instance.on(Rule.GANG) and job.is_gang) or job.all_victims
-        if not whole:
+        if not (_goes_whole(instance, change) or ties(instance, change)):
             units.append((change,))
             continue
-        group = together.setdefault((change.kind, job.index), [])
-        if not group:
-            units.append(())  # its place in the order; filled below
-        group.append(change)
-    groups = iter(together.values())
-    return [Unit(instance, unit or tuple(next(groups))) for unit in units]
+        key = change.kind, instance.podsets[change.podset].job
+        if key not in together:
+            units.append(together.setdefault(key, []))  # its place in the order
+        together[key].append(change)
+    return [
+        Unit(instance, tuple(part))
+        for unit in units
+        for part in ([unit] if _goes_whole(instance, unit[0]) else _parts(instance, unit))
+    ]
+
+
+def _goes_whole(instance: Instance, change: Change) -> bool:
+    """Whether all pods of its job that a change of its kind concerns go together."""
+    job = instance.job_of(change.podset)
+    if change.kind == "move":
+        return job.index in instance.together
+    return (instance.on(Rule.GANG) and job.is_gang) or job.all_victims
+
+
+def _parts(instance: Instance, changes: Sequence[Change]) -> list[Sequence[Change]]:
+    """Split changes of one kind of one job into those that a need ties, or within it a slice."""
+    if len(changes) == 1:
+        return [changes]
+    tied: dict[int, list[int]] = {}
+    needs: dict[int, TopologyNeed] = {}
+    for i, change in enumerate(changes):
+        for need in ties(instance, change):
+            needs[need.index] = need
+            tied.setdefault(need.index, []).append(i)
+    part_of: dict[int, list[int]] = {}
+    for n, own in tied.items():
+        for knot in _slices(instance, needs[n], changes, own):
+            merged = sorted({i for k in knot for i in part_of.get(k, (k,))})
+            part_of.update(dict.fromkeys(merged, merged))
+    parts = {part[0]: part for part in part_of.values()}
+    return [[changes[i] for i in parts[first]] for first in sorted(parts)]
+
+
+def _slices(
+    instance: Instance, need: TopologyNeed, changes: Sequence[Change], own: list[int]
+) -> list[list[int]]:
+    """Split the changes that a need ties into slices, if each may move by itself."""
+    if need.slice_level is None:
+        return [own]
+    domain_of = instance.topology.domain_of[need.slice_level]
+    ways: dict[tuple[int | None, ...], list[int]] = {}
+    for i in own:
+        spots = (changes[i].source, changes[i].target)
+        way = tuple(None if spot is None else domain_of[spot.node] for spot in spots)
+        ways.setdefault(way, []).append(i)
+    size = need.slice_size
+    slices = [way[k : k + size] for way in ways.values() for k in range(0, len(way), size)]
+    if all(whole_slices(instance, [changes[i] for i in part]) for part in slices):
+        return slices
+    return [own]
 
 
 def after_evictions(instance: Instance, placement: Placement, units: Sequence[Unit]) -> list[Unit]:
@@ -177,11 +221,16 @@ def after_evictions(instance: Instance, placement: Placement, units: Sequence[Un
 
 
 def paired_anew(units: Sequence[Unit], rng: Random) -> list[Unit]:
-    """Shuffle who goes where among equal pods that move by themselves."""
-    alike: dict[int, list[Change]] = {}
+    """Shuffle who goes where among equal pods that move by themselves, as closeness lets them."""
+    alike: dict[Hashable, list[Change]] = {}
     for unit in units:
         if unit.kind == "move" and len(unit.changes) == 1:
-            alike.setdefault(unit.changes[0].podset, []).append(unit.changes[0])
+            change = unit.changes[0]
+            level = unit.instance.closest(unit.instance.podsets[change.podset].job)
+            domain_of = unit.instance.topology.domain_of[level] if level >= 0 else None
+            spots = [spot for spot in (change.source, change.target) if spot is not None]
+            way = [domain_of[spot.node] for spot in spots] if domain_of else ()
+            alike.setdefault((change.podset, *way), []).append(change)
     drawn: dict[Change, list[Unit]] = {}
     for changes in alike.values():
         targets = rng.sample([change.target for change in changes], len(changes))
@@ -199,10 +248,26 @@ def may_step_aside(unit: Unit) -> bool:
     return job not in close_jobs(presolved(unit.instance))
 
 
-def ties(instance: Instance, change: Change) -> bool:
-    """Whether closeness that a rule insists on ties a change to others of its job."""
-    j = instance.podsets[change.podset].job
-    return j in close_jobs(instance) and crosses(instance, change)
+def ties(instance: Instance, change: Change) -> list[TopologyNeed]:
+    """Return the needs for closeness that a rule insists on and that tie a change to others."""
+    return [
+        need
+        for need, levels in _tying(instance).get(change.podset, ())
+        if any(changes_domain(instance, change, level) for level in levels)
+    ]
+
+
+@lru_cache(maxsize=4)
+def _tying(instance: Instance) -> Mapping[int, Sequence[tuple[TopologyNeed, set[int]]]]:
+    """By pod set, needs that tie its pods to others, with the levels; slices of one tie none."""
+    found: dict[int, list[tuple[TopologyNeed, set[int]]]] = {}
+    for need in instance.topology_needs:
+        levels = {need.required} if instance.on(Rule.TOPOLOGY) else set()
+        if instance.on(Rule.SLICES) and need.slice_size > 1:
+            levels.add(need.slice_level)
+        for s in instance.podsets_of(need):
+            found.setdefault(s, []).append((need, {x for x in levels if x is not None}))
+    return found
 
 
 @lru_cache(maxsize=4)

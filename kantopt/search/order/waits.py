@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.difference import Change
+from kantopt.problem.difference import Change, whole_slices
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
@@ -229,20 +229,30 @@ class _Skews:
         return most, min(least.values(), default=0)
 
 
-def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:
-    """Jobs whose pods several units change in number, or in closeness, by unit."""
-    by_job: dict[int, list[Unit]] = {}
+Group = tuple[str, int]
+"""Pods that units may change only one after the other: ``("job", j)``, or ``("need", i)``."""
+
+
+def groups_of(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[Group]]:
+    """Groups that several units change, in number or in closeness, by unit."""
+    by_group: dict[Group, list[Unit]] = {}
     for unit in units:
-        tied = {instance.podsets[c.podset].job for c in unit.changes if ties(instance, c)}
-        for j in sorted({instance.podsets[change.podset].job for change in unit.changes}):
-            if j in tied or (_counts(instance, j) and not unit.moves):
-                by_job.setdefault(j, []).append(unit)
-    jobs: dict[Unit, set[int]] = {}
-    for j, found in by_job.items():
-        if len(found) > 1:
-            for unit in found:
-                jobs.setdefault(unit, set()).add(j)
-    return jobs
+        found: dict[Group, None] = {}
+        tied = {need.index: None for c in unit.changes for need in ties(instance, c)}
+        if tied and not whole_slices(instance, unit.changes):
+            found.update(dict.fromkeys(("need", i) for i in tied))
+        if not unit.moves:
+            for j in sorted({instance.podsets[change.podset].job for change in unit.changes}):
+                if _counts(instance, j):
+                    found["job", j] = None
+        for group in found:
+            by_group.setdefault(group, []).append(unit)
+    groups: dict[Unit, set[Group]] = {}
+    for group, members in by_group.items():
+        if len(members) > 1:
+            for unit in members:
+                groups.setdefault(unit, set()).add(group)
+    return groups
 
 
 def _counts(instance: Instance, j: int) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.problem.actions import Action
-from kantopt.problem.difference import changed, crosses
+from kantopt.problem.difference import changed, crossed, whole_slices
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -31,7 +31,7 @@ _CHECKS = {
 def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
     """Judge each job that several waves change, in every state, wave after wave.
 
-    A job that one wave changes is as before until then and as in the end from then on, which is
+    What one wave alone changes is as before until then and as in the end from then on, which is
     what the judge of the whole plan looks at.
     """
     for j, waves in sorted(_changing(instance, order).items()):
@@ -61,16 +61,33 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
 
 
 def _changing(instance: Instance, order: Order) -> dict[int, dict[int, list[Action]]]:
-    """By job: waves that change how many of its pods run or in which domains, if several do."""
+    """By job: waves that change how many of its pods run or in which domains, if several do.
+
+    Those of whole slices are left out: no state with any of them is worse than one without.
+    """
     found: dict[int, dict[int, list[Action]]] = {}
     for p, wave in enumerate(order.waves):
         for action in wave.actions:
             job = instance.job_of(action.podset)
             both = any(r.running is not None and r.pending is not None for r in job.roles)
             counts = job.is_gang or both
-            if (action.kind != "move" and counts) or crosses(instance, action):
+            if (action.kind != "move" and counts) or crossed(instance, action):
                 found.setdefault(job.index, {}).setdefault(p, []).append(action)
+    for j, waves in found.items():
+        found[j] = _mattering(instance, waves)
     return {j: waves for j, waves in found.items() if len(waves) > 1}
+
+
+def _mattering(instance: Instance, waves: dict[int, list[Action]]) -> dict[int, list[Action]]:
+    """Leave out waves of whole slices, and those whose moves alone matter to a need."""
+    kept = {p: own for p, own in waves.items() if not whole_slices(instance, own)}
+    needs = {p: {n.index for a in own for n in crossed(instance, a)} for p, own in kept.items()}
+    times = Counter(i for own in needs.values() for i in own)
+    return {
+        p: own
+        for p, own in kept.items()
+        if any(a.kind != "move" for a in own) or any(times[i] > 1 for i in needs[p])
+    }
 
 
 def _steps(

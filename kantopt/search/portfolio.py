@@ -149,7 +149,7 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
-    if tally.may(RELOCATION) and _moves_or_evicts(best):
+    if tally.may(RELOCATION) and _wants_moves(best):
         end = deadline.share(LEAST_COST)
         offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
     look()
@@ -160,10 +160,13 @@ def refined(
     return strategy
 
 
-def _moves_or_evicts(best: Incumbent) -> bool:
-    """Whether running pods are not where they were."""
-    placed = best.placement.podsets
-    return any(p.running and placed[p.index] != p.current for p in best.searched.podsets)
+def _wants_moves(best: Incumbent) -> bool:
+    """Whether running pods are not where they were, or pods wait still."""
+    placed = best.placement
+    return any(
+        placed.podsets[p.index] != p.current if p.running else placed.placed(p.index) < p.count
+        for p in best.searched.podsets
+    )
 
 
 def _nothing_waits(best: Incumbent) -> bool:

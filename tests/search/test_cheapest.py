@@ -55,6 +55,24 @@ def test_pods_move_that_lose_least_and_not_the_fewest(
     assert where(instance, thorough, "gang/main") == {"q1": 1, "q2": 1}
 
 
+def test_a_gang_that_is_spread_gets_room_in_each_of_its_zones() -> None:
+    """The cheapest nodes are all in zone x, where only one of its pods may be."""
+    names = [*("x" + str(i) for i in range(9)), "y1", "z1"]
+    nodes = [node(name, gpu=8, labels={"zone": name[0]}) for name in names]
+    nodes.append(node("free", gpu=7))
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    gang = {"labels": {"a": "b"}, "topologySpreadConstraints": [constraint]}
+    jobs = [
+        *(ran(f"r-{name}", [name] * (1 if name[0] == "x" else 2), "09:00") for name in names),
+        job("gang", pods(count=3, gpu=8, **gang), priority=9),
+    ]
+    instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
+    found = construct(
+        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+    )
+    assert {name[0] for name in where(instance, found, "gang")} == set("xyz")
+
+
 def test_no_node_of_a_minimal_cover_is_to_spare_and_none_of_them_is_left_out() -> None:
     rng = Random(1)
     for _ in range(200):

@@ -7,7 +7,7 @@ less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, combinations, islice
+from itertools import accumulate, combinations, islice, product
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.relocation.relocate import Relocation
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import Change
 from kantopt.verify.disturbance import disturbance
 
 _MORE_NODES = 5
 """Nodes of a region that are looked at beside those that would do, the cheapest first."""
-_MOST_COVERS = 70
-"""Sets of nodes in a region."""
+_MOST_COVERS, _FEW_COVERS = 70, 4
+"""Sets of nodes in a region, and in each of several among which a job is spread."""
 _MOST_REGIONS = 60
 """Domains that are looked at for slices."""
 _MOST_TRIES, _MOST_IN_ALL = 600, 3000
@@ -69,6 +69,7 @@ class Cheapest(Relocation):
             return []
         largest = max(range(len(wants)), key=lambda i: self._size(wants[i].s))
         want, room = wants[largest], could[largest]
+        sets: list[set[tuple[int, ...]]] = []
         need = want.least
         if len(wants) == 1:
             need = max(need, self.placer.missing(j))
@@ -84,13 +85,46 @@ class Cheapest(Relocation):
             price = self._prices(gain > 0) // np.clip(gain, 1, need)
             able = np.flatnonzero(gain > 0)
             able = able[np.lexsort((able, self.toll[able], price[able]))]
-            sets = [set(self._covers(r, able.tolist(), now, gain, need, known)) for r in regions]
-        found = [(self._weight(nodes), i, nodes) for i, some in enumerate(sets) for nodes in some]
+            for region in regions:
+                parts = self._parts(want.s, region, now, need)
+                few = _MOST_COVERS if len(parts) == 1 else _FEW_COVERS
+                covers = [
+                    list(islice(self._covers(part, able.tolist(), now, gain, least, known), few))
+                    for part, least in parts
+                ]
+                every = islice(product(*covers), _MOST_COVERS)
+                sets.append({tuple(n for cover in chosen for n in cover) for chosen in every})
+        found = [
+            (self._weight(nodes), i, nodes)
+            for i, some in enumerate(sets)
+            for nodes in some
+            if nodes
+        ]
         return [(weight, i, nodes, regions[i]) for weight, i, nodes in sorted(found)]
 
     def _size(self, s: int) -> tuple[int, int]:
         shape = self.state.shape[s]
         return self.state.instance.podsets[s].gpu_milli, int(shape.demand.sum())
+
+    def _parts(self, s: int, region: Mask, now: Ints, need: int) -> list[tuple[Mask, int]]:
+        """Where pods go, and how many: of a set that is spread as many to each domain."""
+        instance, by = self.state.instance, dict[str, list[int]]()
+        for spread in instance.spreads:
+            if spread.owner == s and s in spread.counted and not by:
+                for n in sorted(spread.over):
+                    domain = instance.label_domain(n, spread.key)
+                    if domain is not None and region[n]:
+                        by.setdefault(domain, []).append(n)
+                if len(by) > need:
+                    by.clear()
+        if len(by) < 2:
+            return [(region, need)]
+        share, more = divmod(need, len(by))
+        roomy = sorted(by, key=lambda d: (-int(now[by[d]].sum()), d))
+        return [
+            (mask_of(self.state.size, by[domain]), share + (k < more))
+            for k, domain in enumerate(roomy)
+        ]
 
     def _covers(
         self,
@@ -103,6 +137,8 @@ class Cheapest(Relocation):
     ) -> Iterator[tuple[int, ...]]:
         """Minimal covers of what is missing in a region, by the cheapest of its nodes."""
         missing = need - int(now[region].sum())
+        if missing <= 0:
+            yield ()
         few, held, more = list[int](), 0, _MORE_NODES
         for n in able if missing > 0 else ():
             if region[n] and self._frees(n, known):

@@ -43,6 +43,14 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
     if any(podset.running for podset in podsets):
         return job.roles[role].count  # what runs stays whatever the rules say now
     podset = podsets[0]
+    level = required_level(instance, j, role)
+    allowed = podset.allowed if instance.on(Rule.ELIGIBILITY) else None
+    best = _best_region(instance, podset.requests, podset.devices, podset.count, allowed, level)
+    return min(best, podset.count, _quota_room(instance, job, podset))
+
+
+def required_level(instance: Instance, j: int, role: int) -> int | None:
+    """Return the level in one domain of which all pods of a role have to be, if there is one."""
     level = None
     if instance.on(Rule.TOPOLOGY):
         for need in instance.needs_of.get(j, ()):
@@ -51,9 +59,7 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
             # Members that run in several domains already may go on doing so.
             if len(domains_used(instance, need, need.required, instance.current.podsets)) < 2:
                 level = need.required
-    allowed = podset.allowed if instance.on(Rule.ELIGIBILITY) else None
-    best = _best_region(instance, podset.requests, podset.devices, podset.count, allowed, level)
-    return min(best, podset.count, _quota_room(instance, job, podset))
+    return level
 
 
 @kept_with_instance(most=4096)

@@ -9,6 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.left_out import least_left_out
+from kantopt.verify.bounds.required_nodes import least_to_clear
 from kantopt.verify.bounds.required_room import least_for_required
 from kantopt.verify.metrics.unplaced import bound_unplaced, core, most_gpus_of_all
 from kantopt.verify.step import Step
@@ -38,7 +39,8 @@ def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
 
     As much as they must and no more jobs, see :mod:`kantopt.verify.bounds.left_out`: each priority
     by itself, and where some of its jobs are counted apart these by themselves. GPUs that required
-    jobs lack, see :mod:`kantopt.verify.bounds.required_room`.
+    jobs lack, see :mod:`kantopt.verify.bounds.required_room`; room that their pods lack on nodes,
+    see :mod:`kantopt.verify.bounds.required_nodes`.
     """
     what = "pods" if tier.counts_pods else "cost"
 
@@ -48,7 +50,8 @@ def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
 
     priorities = instance.priorities if tier.priority is None else (tier.priority,)
     least = sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)
-    return max(least, least_for_required(tier, instance, above, lacking_gpus(instance)))
+    lacking = least_for_required(tier, instance, above, lacking_gpus(instance))
+    return max(least, lacking, least_to_clear(tier, instance, above))
 
 
 @lru_cache(maxsize=4)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
+from kantopt.verify.bounds.required_nodes import least_to_clear
 from kantopt.verify.bounds.required_room import least_lost_for_required
 from kantopt.verify.metrics.evictions import lacking_gpus
 from kantopt.verify.step import Step
@@ -27,5 +28,10 @@ def stopped(podset: PodSet, step: Step) -> int:
 
 
 def bound_lost_gpu_seconds(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Work that it takes to place required jobs: see :mod:`kantopt.verify.bounds.required_room`."""
-    return least_lost_for_required(tier, instance, above, lacking_gpus(instance))
+    """Work that it takes to place required jobs.
+
+    By the GPUs that they lack, see :mod:`kantopt.verify.bounds.required_room`; by the room that
+    their pods lack on nodes, see :mod:`kantopt.verify.bounds.required_nodes`.
+    """
+    lost = least_lost_for_required(tier, instance, above, lacking_gpus(instance))
+    return max(lost, least_to_clear(tier, instance, above))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.bounds.departures import fewest_departures, may_move, most_evictions
+from kantopt.verify.bounds.required_nodes import least_to_clear
 from kantopt.verify.step import Step
 
 
@@ -23,10 +24,12 @@ def bound_migration_cost(tier: Tier, instance: Instance, above: Mapping[Tier, in
     """Memory of as many pods as must move, those that cost least.
 
     So many must leave nodes or domains to empty as many as the tiers above ask for; of these some
-    may be evicted. Of one priority alone nothing is known.
+    may be evicted. Of one priority alone nothing is known. Or memory of those that must leave nodes
+    for required jobs: see :mod:`kantopt.verify.bounds.required_nodes`.
     """
+    cleared = least_to_clear(tier, instance, above)
     if tier.priority is not None:
-        return 0
+        return cleared
     left = max(0, fewest_departures(instance, above) - most_evictions(instance, above))
     total = 0
     for mib, pods in sorted(
@@ -37,4 +40,4 @@ def bound_migration_cost(tier: Tier, instance: Instance, above: Mapping[Tier, in
         moved = min(pods, left)
         total += mib * moved
         left -= moved
-    return total
+    return max(total, cleared)

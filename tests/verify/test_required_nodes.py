@@ -1,0 +1,172 @@
+"""What must leave nodes for a job that must be placed, where enough is free of all together."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.verify.metrics import bounds
+from tests.campaign import some
+from tests.oracle import best
+from tests.verify.world import Document, job, node, pods, question
+
+BY_PODS: Document = {"evictions": {"by": "all", "unit": "pod"}}
+EVICTIONS: Document = {"evictions": {"by": "all"}}
+ORDERS: tuple[list[Any], ...] = (
+    ["evictions", "lost_gpu_seconds", "moves"],
+    ["lost_gpu_seconds", "evictions", "moves"],
+    ["moves", EVICTIONS, "lost_gpu_seconds"],
+    [BY_PODS, {"moves": {"by": "priority"}}, {"lost_gpu_seconds": {"by": "priority"}}],
+    ["disruption_cost", "migration_cost", "evictions", "moves"],
+    ["evictions", {"disruption_cost": {"by": "priority"}}, "migration_cost"],
+)
+RACKS = ("x/1", "x/1", "x/2", "x/2")
+RACK: Document = {"topologyRequest": {"required": "rack"}}
+NODES = [node(name, cpu=9, gpu=4, rack=rack) for name, rack in zip("abcd", RACKS, strict=True)]
+
+
+RULES = ("capacity", "gang_victims", "pinned", "priority", "devices", "topology")
+
+
+def began(minutes: int) -> str:
+    """When a pod started that loses the work of so many minutes."""
+    return f"2026-01-01T00:{60 - minutes:02}:00Z"
+
+
+def ran(name: str, on: str, minutes: int, gpu: int = 1, **more: Any) -> Document:
+    """A job that runs on some nodes and has come so far."""
+    role = pods(count=len(on), gpu=gpu, on=list(on), startTime=began(minutes))
+    return job(name, role, **{"moveMode": "restart", **more})
+
+
+def found(instance: Instance) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Bounds and optimum of all tiers."""
+    value, _ = best(instance)
+    assert value is not None
+    return bounds(instance, tiers_of(instance), value), value
+
+
+def asked(jobs: list[Document], objectives: list[Any] = ORDERS[0], **more: Any) -> Instance:
+    """A question about two racks of two nodes of four GPUs, with a new job that is required."""
+    more = {"required": ["new"], "nodes": NODES, **more}
+    return question(more.pop("nodes"), jobs, objectives=objectives, **more)
+
+
+def test_whole_nodes_cost_what_runs_on_the_cheapest_of_a_rack() -> None:
+    """Each node has three GPUs free; the second rack is cheaper together, the first has the best.
+
+    Nobody is evicted, so as many pods move as have to leave.
+    """
+    jobs = [ran(name, name, minutes) for name, minutes in zip("abcd", (1, 30, 10, 12), strict=True)]
+    jobs.append(job("new", pods(count=2, gpu=4, **RACK)))
+    least, value = found(asked(jobs))
+    assert least == value
+    assert value == (0, 22 * 60, 2)
+
+
+def test_pods_bound_to_no_rack_come_to_the_cheapest_nodes_of_all() -> None:
+    jobs = [ran(name, name, minutes) for name, minutes in zip("abcd", (1, 30, 10, 12), strict=True)]
+    jobs.append(job("new", pods(count=2, gpu=4)))
+    least, value = found(asked(jobs))
+    assert least == value == (0, 11 * 60, 2)
+
+
+def test_no_pod_gives_more_than_is_missing() -> None:
+    """One GPU is missing on either node; who has three of them is lost entirely."""
+    nodes = [node(name, cpu=9, gpu=4, labels={"new": "yes"}) for name in "ab"]
+    nodes.append(node("c", cpu=9, gpu=3))
+    jobs = [ran("wide", "a", 10, gpu=3), ran("dear", "b", 50), ran("beside", "b", 40, gpu=2)]
+    jobs.append(job("new", pods(gpu=2, nodeSelector={"new": "yes"})))
+    least, value = found(asked(jobs, nodes=nodes))
+    assert least == value == (0, 3 * 10 * 60, 1)
+
+
+def test_a_gang_that_restarts_as_a_whole_is_lost_once_and_entirely() -> None:
+    """A pod of it stands on each node: one node is emptied, and both of its pods restart."""
+    nodes = [node(name, cpu=9, gpu=4) for name in "ab"] + [node("c", cpu=9, gpu=2)]
+    gang = ran("gang", "ab", 10, disruptionMode="all")
+    gang["podSets"][0]["minCount"] = 2
+    least, value = found(asked([gang, job("new", pods(gpu=4))], nodes=nodes))
+    assert least == value == (0, 2 * 10 * 60, 2)
+
+
+def test_pods_that_move_live_lose_nothing_but_move() -> None:
+    jobs = [ran(name, name, 20, moveMode="live") for name in "abcd"]
+    jobs.append(job("new", pods(count=2, gpu=4, **RACK)))
+    least, value = found(asked(jobs))
+    assert least == value == (0, 0, 2)
+
+
+def test_who_may_not_move_is_evicted() -> None:
+    jobs = [ran(name, name, 20, movable=False) for name in "abcd"]
+    jobs.append(job("new", pods(count=2, gpu=4, **RACK), priority=9))
+    least, value = found(asked(jobs, [BY_PODS, "lost_gpu_seconds", "moves"]))
+    assert least == value == (2, 2 * 20 * 60, 0)
+
+
+def test_without_a_job_that_is_required_nothing_has_to_leave() -> None:
+    jobs = [*(ran(name, name, 20) for name in "abcd"), job("new", pods(gpu=4))]
+    least, _ = found(asked(jobs, required=[]))
+    assert least == (0, 0, 0)
+
+
+def drawn(seed: int) -> Instance:
+    """A small question with a required job for which pods may have to leave."""
+    rng = random.Random(seed)
+    rooms = {f"n{i}": [rng.choice((2, 4)), rng.choice((3, 5))] for i in range(3)}
+    racks = {name: f"x/{rng.choice('12')}" for name in rooms}
+    nodes = [node(name, cpu=cpu, gpu=gpu, rack=racks[name]) for name, (gpu, cpu) in rooms.items()]
+    jobs: list[Document] = []
+    for k in range(4):
+        gpu, cpu = rng.choice((0, 1, 1, 2)), rng.choice((1, 1, 2))
+        on = [n for n, (g, c) in rooms.items() if g >= gpu and c >= cpu and rng.random() < 0.5]
+        on = on[: rng.choice((1, 1, 2))]
+        for name in on:
+            rooms[name] = [rooms[name][0] - gpu, rooms[name][1] - cpu]
+        if on:
+            role = pods(
+                count=len(on),
+                cpu=cpu,
+                gpu=gpu,
+                on=on,
+                disruptionCost=rng.choice((0, 1, 1, 3)),
+                startTime=began(rng.randrange(1, 50)),
+            )
+            role["requests"]["memory"] = rng.choice(("1Gi", "2Gi"))
+            more: Document = {
+                "disruptionMode": rng.choice(("single", "all")),
+                "moveMode": rng.choice(("restart", "restart", "live")),
+                "movable": rng.random() < 0.8,
+            }
+            jobs.append(job(f"r{k}", role, priority=rng.choice((1, 2)), **more))
+    for node_ in nodes:
+        node_["allocatable"]["memory"] = "16Gi"
+    close = RACK if rng.random() < 0.5 else {}
+    count = rng.choice((1, 2, 2))
+    new = pods(count=count, gpu=2, cpu=rng.choice((1, 2)), **close)
+    new["minCount"] = rng.choice((1, count))
+    there = next((name for name, (gpu, cpu) in rooms.items() if gpu >= 2 <= cpu), None)
+    if there and count == 2 and rng.random() < 0.3:
+        new["assignments"] = [{"node": there, "count": 1}]
+    jobs.append(job("new", new, priority=rng.choice((1, 5))))
+    required = ["new"]
+    if rng.random() < 0.3:
+        jobs.append(job("too", pods(gpu=2), priority=5))
+        required.append("too")
+    limits: Document = rng.choice(({}, {}, {"evictions": 0}, {"moves": 1}, {"evictions": 1}))
+    rules: Document = {rule: "off" for rule in RULES if rng.random() < 0.05}
+    more = {"nodes": nodes, "limits": limits, "rules": rules, "required": required}
+    return asked(jobs, ORDERS[seed % len(ORDERS)], **more)
+
+
+@pytest.mark.parametrize("seed", some(range(60)))
+def test_no_bound_is_above_what_brute_force_finds(seed: int) -> None:
+    instance = drawn(seed)
+    value, _ = best(instance)
+    if value is not None:
+        least = bounds(instance, tiers_of(instance), value)
+        assert all(a <= b for a, b in zip(least, value, strict=True)), (least, value)

@@ -41,8 +41,10 @@ from kantopt.verify.bounds.departures import evictable, may_move
 from kantopt.verify.bounds.room import required_level
 from kantopt.verify.step import standing_loads
 
-_MOST_STEPS = 16
+_MOST_STEPS = 8
 """Most pods beyond those that a node has room for of which the cost is worked out one by one."""
+_MOST_PRIORITIES = 16
+"""Most priorities each of which is looked at by itself: it takes a look at all that runs."""
 _LIMITING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 _Points = list[tuple[int, int]]
@@ -68,6 +70,8 @@ class _Leaving(NamedTuple):
 
 def least_to_clear(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return what a tier comes to at least, so that required jobs fit on nodes."""
+    if tier.priority is not None and len(instance.priorities) > _MOST_PRIORITIES:
+        return 0
     if not _arriving(instance):
         return 0
     limits = tuple((other, value) for other, value in above.items() if other.metric in _LIMITING)
@@ -322,15 +326,18 @@ def _clear(missing: Mapping[int, int], leaving: Sequence[_Leaving]) -> int | Non
 def _cover(missing: int, r: int, leaving: Sequence[_Leaving]) -> int:
     """Return the least that pods cost which hold so much of a resource, the last in part.
 
-    Rounded up: costs are whole numbers.
+    At any price ``p`` that is ``p missing - sum of max(0, p a_i - cost_i)`` at least, and at that
+    of the last pod as much. Rounded up: costs are whole numbers.
     """
-    found, left = Fraction(0), missing
     giving = [(each.cost, min(each.holds[r], missing), each.pods) for each in leaving]
-    for rate, gives, pods in sorted((Fraction(c, a), a, pods) for c, a, pods in giving if a):
-        gone = min(gives * pods, left)
-        found += rate * gone
-        left -= gone
-    return ceil(found)
+    giving = sorted((g for g in giving if g[1]), key=lambda g: g[0] / g[1])
+    left = missing
+    for price, per, pods in giving:
+        left -= per * pods
+        if left <= 0:
+            won = sum(k * max(0, price * a - cost * per) for cost, a, k in giving)
+            return max(0, -((won - price * missing) // per))
+    return 0
 
 
 def _dearest_step(nodes: Iterable[_Points], pods: int) -> int | None:

@@ -108,6 +108,22 @@ def test_who_may_not_move_is_evicted() -> None:
     assert least == value == (2, 2 * 20 * 60, 0)
 
 
+@pytest.mark.parametrize(("closed", "moves"), [(True, 4), (False, 2)])
+def test_pods_as_large_only_change_places(closed: bool, moves: int) -> None:
+    """Whoever has a whole node of the first rack needs one of the second, which others leave.
+
+    Unless there is one that nobody has to leave and that is not cordoned.
+    """
+    nodes = [*NODES, node("e", cpu=9, gpu=4, rack="x/2", unschedulable=closed)]
+    nodes += [node("f", cpu=9, gpu=4, rack="x/2", unschedulable=closed), node("g", cpu=9, gpu=2)]
+    jobs = [ran(name, name, 1, gpu=4, movable=True) for name in "ab"]
+    jobs += [ran(name, name, 30) for name in "cd"]
+    jobs.append(job("new", pods(count=2, gpu=4, nodeSelector={"rack": "1"}, **RACK)))
+    least, value = found(asked(jobs, nodes=nodes))
+    assert least == value
+    assert value[2] == moves
+
+
 def test_without_a_job_that_is_required_nothing_has_to_leave() -> None:
     jobs = [*(ran(name, name, 20) for name in "abcd"), job("new", pods(gpu=4))]
     least, _ = found(asked(jobs, required=[]))
@@ -145,6 +161,8 @@ def drawn(seed: int) -> Instance:
             jobs.append(job(f"r{k}", role, priority=rng.choice((1, 2)), **more))
     for node_ in nodes:
         node_["allocatable"]["memory"] = "16Gi"
+    if rng.random() < 0.3:
+        nodes[rng.randrange(3)]["unschedulable"] = True
     close = RACK if rng.random() < 0.5 else {}
     count = rng.choice((1, 2, 2))
     new = pods(count=count, gpu=2, cpu=rng.choice((1, 2)), **close)

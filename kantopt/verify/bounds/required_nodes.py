@@ -2,9 +2,7 @@
 
 Enough may be free of all nodes together, and on no node enough for one pod. Where ``k`` pods
 arrive that ask for ``d`` of a resource of which a node has ``f`` free, rule R1 has pods leave it
-that hold ``k d - f`` at least. Each pod that leaves a node is evicted or moves, and costs a tier at
-least the cheaper of what the rules and the tiers above let it do. So the node costs ``c(k)``, the
-largest over the resources ``r`` of
+that hold ``k d - f`` at least. So the node costs ``c(k)``, the largest over the resources ``r`` of
 
     min sum of cost_i x_i  with  sum of min(a_ir, k d_r - f_r) x_i >= k d_r - f_r,  0 <= x_i <= 1,
 
@@ -19,14 +17,21 @@ the pods that come cheapest, each job at its full cost: some node takes that ste
 of the level that is required counts, or all nodes. Of several required jobs the dearest counts, for
 what leaves may leave for all; those of one shape that are bound to no domain are put together.
 
-What devices have free, and where pods go that move, is left out: plans pay no less for it.
+Pods that no plan evicts and that hold as many GPUs as each arrival take another place as if they
+arrived there: of both together as many more are on all nodes as arrive, and where there are more,
+others leave. If ``e`` of ``m`` leave the domain, others leave for ``m - e`` more within it and for
+``e`` more elsewhere, at costs as above, and ``e`` pods move: the least over ``e`` counts.
+
+What devices have free, and where others go that move, is left out: plans pay no less for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -36,16 +41,26 @@ from kantopt.problem.job import DeviceNeed
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.node_room import alike_nodes, room_by_kind
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
-from kantopt.verify.bounds.departures import evictable, may_move
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.bounds.leaving import (
+    LIMITING,
+    Leaving,
+    costs_of_leaving,
+    cover,
+    least_to_free,
+    leaving,
+    ways_to_leave,
+)
 from kantopt.verify.bounds.room import required_level
 from kantopt.verify.step import standing_loads
 
 _MOST_STEPS = 8
 """Most pods beyond those that a node has room for of which the cost is worked out one by one."""
+_MOST_SWAPS = 64
+"""Most arrivals of which swaps are counted."""
 _MOST_PRIORITIES = 16
 """Most priorities each of which is looked at by itself: it takes a look at all that runs."""
-_LIMITING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 _Points = list[tuple[int, int]]
 """Pods that arrive on a node, and what that costs at least; the first for nothing."""
@@ -60,21 +75,13 @@ class _Arrivals(NamedTuple):
     level: int | None
 
 
-class _Leaving(NamedTuple):
-    """Pods that may leave a node: what it costs for each, what each holds, and their number."""
-
-    cost: int
-    holds: Amounts
-    pods: int
-
-
 def least_to_clear(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return what a tier comes to at least, so that required jobs fit on nodes."""
     if tier.priority is not None and len(instance.priorities) > _MOST_PRIORITIES:
         return 0
     if not _arriving(instance):
         return 0
-    limits = tuple((other, value) for other, value in above.items() if other.metric in _LIMITING)
+    limits = tuple((other, value) for other, value in above.items() if other.metric in LIMITING)
     return _least(tier, instance, limits)
 
 
@@ -140,14 +147,21 @@ def _free(instance: Instance, arrivals: _Arrivals, n: int, most: int) -> int:
 @kept_with_instance(most=PER_TIER)
 def _least(tier: Tier, instance: Instance, limits: tuple[tuple[Tier, int], ...]) -> int:
     """Return the cost of the dearest of the arrivals, at the values of tiers above."""
-    costs = _costs(tier, instance, *_ways(instance, limits))
+    evicted, moved = ways_to_leave(instance, limits)
+    costs = costs_of_leaving(tier, instance, evicted, moved)
     if not any(costs.values()):
         return 0
-    return max(
-        _cheapest(_of_region(tier, instance, costs, arrivals, pods, region) for region in regions)
-        for arrivals, pods in _arriving(instance).items()
-        for regions in [_regions(instance, arrivals)]
-    )
+
+    def of_regions(arrivals: _Arrivals, pods: int) -> Iterator[int | None]:
+        swapped = _swapped(tier, instance, costs, evicted, arrivals, pods)
+        for region in _regions(instance, arrivals):
+            cost = _of_region(tier, instance, costs, arrivals, pods, region)
+            if cost is not None:
+                for swaps in swapped:
+                    cost = max(cost, swaps.least(frozenset(region)))
+            yield cost
+
+    return max(_cheapest(of_regions(*each)) for each in _arriving(instance).items())
 
 
 def _cheapest(regions: Iterable[int | None]) -> int:
@@ -161,81 +175,6 @@ def _cheapest(regions: Iterable[int | None]) -> int:
     return least or 0
 
 
-@kept_with_instance(most=16)
-def _ways(
-    instance: Instance, limits: tuple[tuple[Tier, int], ...]
-) -> tuple[frozenset[int], frozenset[int]]:
-    """Return pod sets of which pods may be evicted, and moved, at the values of tiers above."""
-    by_priority: dict[int | None, list[tuple[Tier, int]]] = {}
-    for tier, value in limits:
-        by_priority.setdefault(tier.priority, []).append((tier, value))
-
-    def within(s: int, metric: Metric) -> bool:
-        podset, job = instance.podsets[s], instance.job_of(s)
-        for tier, value in (*by_priority.get(None, ()), *by_priority.get(job.priority, ())):
-            cost = 0
-            if tier.metric is Metric.DISRUPTION_COST:
-                cost = 2 if metric is Metric.EVICTIONS else 1
-            elif tier.metric is metric:
-                cost = 1
-                if metric is Metric.EVICTIONS and not tier.counts_pods:
-                    cost = job.disruption_cost if job.all_victims else podset.disruption_cost
-            if cost > value:
-                return False
-        return True
-
-    moving = (podset.index for podset in instance.podsets if may_move(instance, podset))
-    return (
-        frozenset(s for s in evictable(instance) if within(s, Metric.EVICTIONS)),
-        frozenset(s for s in moving if within(s, Metric.MOVES)),
-    )
-
-
-def _costs(
-    tier: Tier, instance: Instance, evicted: frozenset[int], moved: frozenset[int]
-) -> dict[int, int]:
-    """Return what a pod that leaves its node costs a tier at least, of pod sets that may."""
-    found = {}
-    for s in evicted | moved:
-        podset, job = instance.podsets[s], instance.job_of(s)
-        if not tier.concerns(job):
-            cost = 0
-        elif tier.metric is Metric.LOST_GPU_SECONDS:
-            cost = 0 if s in moved and job.move_mode == "live" else podset.lost_gpu_seconds
-        elif tier.metric is Metric.EVICTIONS:
-            cost = 1 if tier.counts_pods else podset.disruption_cost
-            if job.all_victims and not tier.counts_pods:
-                cost = job.disruption_cost
-            cost *= s not in moved
-        elif tier.metric is Metric.DISRUPTION_COST:
-            cost = 1 if s in moved else 2
-        else:
-            cost = podset.migration_mib if tier.metric is Metric.MIGRATION_COST else 1
-            cost *= s not in evicted
-        found[s] = cost
-    return found
-
-
-def _whole(tier: Tier, instance: Instance, costs: Mapping[int, int], j: int) -> int | None:
-    """Return what a job costs as soon as one pod leaves that costs anything; ``None``: by pods."""
-    job = instance.jobs[j]
-    if tier.metric is Metric.EVICTIONS and not tier.counts_pods:
-        return job.disruption_cost if job.all_victims else None
-    if j not in instance.together:
-        return None
-    return sum(costs.get(s, 0) * instance.podsets[s].count for s in instance.running_of(j))
-
-
-@kept_with_instance(most=1)
-def _standing(instance: Instance) -> list[Counter[int]]:
-    """Return the pods on each node by pod set."""
-    found = [Counter[int]() for _ in instance.nodes]
-    for podset in instance.podsets:
-        for spot, pods in podset.current.items():
-            found[spot.node][podset.index] += pods
-    return found
-
-
 def _of_region(
     tier: Tier,
     instance: Instance,
@@ -245,99 +184,39 @@ def _of_region(
     region: Sequence[int],
 ) -> int | None:
     """Return what so many pods that arrive in a region cost at least; ``None``: they cannot."""
-    standing = _standing(instance)
-    wholes: dict[int, int | None] = {}
-    members = Counter[int]()
-    for n in region:
-        for s, there in standing[n].items():
-            if costs.get(s):
-                j = instance.podsets[s].job
-                if j not in wholes:
-                    wholes[j] = _whole(tier, instance, costs, j)
-                members[j] += there
 
-    def points(n: int, *, shared: bool) -> _Points:
-        apart: list[_Leaving] = []
-        whole: dict[int, list[_Leaving]] = {}
-        for s, there in standing[n].items():
-            if s in costs:
-                podset = instance.podsets[s]
-                each = _Leaving(costs[s], podset.requests, there)
-                if costs[s] and wholes[podset.job] is not None:
-                    whole.setdefault(podset.job, []).append(each)
-                else:
-                    apart.append(each)
-        for j, parts in whole.items():
-            held = zip(*([amount * p.pods for amount in p.holds] for p in parts), strict=True)
-            cost = wholes[j] or 0
-            if shared:
-                cost = cost * sum(p.pods for p in parts) // members[j]
-            apart.append(_Leaving(cost, tuple(map(sum, held)), 1))
-        return _points(instance, arrivals, n, pods, apart)
+    def points(*, shared: bool) -> list[_Points]:
+        return [
+            _points(_spare(instance, arrivals, n), _room(instance, arrivals, n, pods), each)
+            for n, each in leaving(tier, instance, costs, region, shared=shared).items()
+        ]
 
-    full = [points(n, shared=False) for n in region]
+    full = points(shared=False)
     dearest = _dearest_step(full, pods)
     if dearest is None:
         return None
-    divided = any(whole is not None for whole in wholes.values())
-    parts = [points(n, shared=True) for n in region] if divided else full
-    return max(dearest, _cheapest_steps(parts, pods))
+    left, found = pods, Fraction(0)
+    for slope, more in sorted(chain.from_iterable(map(_slopes, points(shared=True)))):
+        found += slope * min(more, left)
+        left -= min(more, left)
+    return max(dearest, ceil(found))
 
 
-def _points(
-    instance: Instance, arrivals: _Arrivals, n: int, most: int, leaving: Sequence[_Leaving]
-) -> _Points:
+def _points(spare: Sequence[tuple[int, int, int]], room: int, pods: Sequence[Leaving]) -> _Points:
     """Return what it costs at least that pods arrive on a node, from those on that it has room for.
 
     Beyond a number of pods all that the node could hold cost no more than these.
     """
-    room, free = _room(instance, arrivals, n, most), _free(instance, arrivals, n, most)
+    free = max(0, min([room, *(left // amount for _, amount, left in spare)]))
     found = [(free, 0)]
-    spare = _spare(instance, arrivals, n)
     for k in range(free + 1, min(room, free + _MOST_STEPS) + 1):
-        cost = _clear({r: k * amount - left for r, amount, left in spare}, leaving)
+        cost = least_to_free({r: k * amount - left for r, amount, left in spare}, pods)
         if cost is None:
             return found
         found.append((k, max(cost, found[-1][1])))
     if found[-1][0] < room:
         found.append((room, found[-1][1]))
     return found
-
-
-def _clear(missing: Mapping[int, int], leaving: Sequence[_Leaving]) -> int | None:
-    """Return the least that pods cost which hold what is missing; ``None``: they do not hold it.
-
-    First go those of whom not all may stay, then of each resource the cheapest.
-    """
-    stay = {r: sum(each.holds[r] * each.pods for each in leaving) - k for r, k in missing.items()}
-    if any(most < 0 for most in stay.values()):
-        return None
-    left, forced, others = dict(missing), 0, []
-    for each in leaving:
-        staying = min([each.pods, *(stay[r] // each.holds[r] for r in stay if each.holds[r])])
-        gone = each.pods - staying
-        forced += each.cost * gone
-        others.append(each._replace(pods=staying))
-        for r in left:
-            left[r] -= each.holds[r] * gone
-    return forced + max((_cover(k, r, others) for r, k in left.items() if k > 0), default=0)
-
-
-def _cover(missing: int, r: int, leaving: Sequence[_Leaving]) -> int:
-    """Return the least that pods cost which hold so much of a resource, the last in part.
-
-    At any price ``p`` that is ``p missing - sum of max(0, p a_i - cost_i)`` at least, and at that
-    of the last pod as much. Rounded up: costs are whole numbers.
-    """
-    giving = [(each.cost, min(each.holds[r], missing), each.pods) for each in leaving]
-    giving = sorted((g for g in giving if g[1]), key=lambda g: g[0] / g[1])
-    left = missing
-    for price, per, pods in giving:
-        left -= per * pods
-        if left <= 0:
-            won = sum(k * max(0, price * a - cost * per) for cost, a, k in giving)
-            return max(0, -((won - price * missing) // per))
-    return 0
 
 
 def _dearest_step(nodes: Iterable[_Points], pods: int) -> int | None:
@@ -354,19 +233,88 @@ def _dearest_step(nodes: Iterable[_Points], pods: int) -> int | None:
     return None
 
 
-def _cheapest_steps(nodes: Iterable[_Points], pods: int) -> int:
-    """Return the least sum of convex functions below those of nodes, for so many pods together."""
-    slopes: list[tuple[Fraction, int]] = []
-    for points in nodes:
-        at, cost = points[0]
-        pods -= at
-        while at < points[-1][0]:
-            slope, to, then = min((Fraction(c - cost, k - at), -k, c) for k, c in points if k > at)
-            slopes.append((slope, -to - at))
-            at, cost = -to, then
-    found = Fraction(0)
-    for slope, more in sorted(slopes):
-        taken = max(0, min(more, pods))
-        found += slope * taken
-        pods -= taken
-    return ceil(found)
+def _slopes(points: _Points) -> list[tuple[Fraction, int]]:
+    """Return the steps of the greatest convex function below, each with its pods."""
+    at, cost = points[0]
+    found = [(Fraction(0), at)]
+    while at < points[-1][0]:
+        slope, to, then = min((Fraction(c - cost, k - at), -k, c) for k, c in points if k > at)
+        found.append((slope, -to - at))
+        at, cost = -to, then
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Swaps:
+    """What arrivals cost where pods that hold as much of a resource can only change places.
+
+    Attributes
+    ----------
+    holds, resource
+        How much they hold of which resource.
+    steps
+        What it costs at least that one more of those or of the arrivals is on a node, for how many
+        more, and the node; the cheapest first.
+    movers
+        By node: those that may move.
+    pods
+        Arrivals.
+    """
+
+    holds: int
+    resource: int
+    steps: Sequence[tuple[Fraction, int, int]]
+    movers: Mapping[int, Sequence[Leaving]]
+    pods: int
+
+    def least(self, region: frozenset[int]) -> int:
+        """Return what it costs at least that all arrive in a region."""
+        within, beside = list[Fraction](), list[Fraction]()
+        for slope, more, n in self.steps:
+            side = within if n in region else beside
+            side += [slope] * min(more, self.pods - len(side))
+            if len(within) == len(beside) == self.pods:
+                break
+        movers = [each for n in region for each in self.movers[n]]
+        most = sum(each.holds[self.resource] * each.pods for each in movers) // self.holds
+        return min(
+            (
+                ceil(sum(within[: self.pods - out]))
+                + ceil(sum(beside[:out]))
+                + (cover(out * self.holds, self.resource, movers) if out else 0)
+                for out in range(min(self.pods, most, len(beside)) + 1)
+                if self.pods - out <= len(within)
+            ),
+            default=0,
+        )
+
+
+def _swapped(
+    tier: Tier,
+    instance: Instance,
+    costs: Mapping[int, int],
+    evicted: frozenset[int],
+    arrivals: _Arrivals,
+    pods: int,
+) -> list[_Swaps]:
+    """Return GPUs of which pods that no plan evicts hold as much as each arrival."""
+    nodes = range(len(instance.nodes))
+    found = []
+    for r, holds in enumerate(arrivals.requests) if pods <= _MOST_SWAPS else ():
+        if not (holds and gpu_milli(instance.resources[r], 1)):
+            continue
+        same = frozenset(s for s in costs if instance.podsets[s].requests[r] == holds) - evicted
+        if not same:
+            continue
+        reached = frozenset(nodes)
+        if arrivals.allowed is not None:
+            reached = arrivals.allowed.union(*(instance.podsets[s].allowed for s in same))
+        others = leaving(tier, instance, costs, nodes, shared=True, but=same)
+        movers = leaving(tier, instance, costs, nodes, shared=True, but=costs.keys() - same)
+        steps = []
+        for n in reached:
+            spare = [each for each in _spare(instance, arrivals, n) if each[0] == r]
+            steps += [(*step, n) for step in _slopes(_points(spare, pods, others[n]))]
+        steps.sort()
+        found.append(_Swaps(holds, r, steps, movers, pods))
+    return found

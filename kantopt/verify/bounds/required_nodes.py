@@ -185,18 +185,21 @@ def _of_region(
 ) -> int | None:
     """Return what so many pods that arrive in a region cost at least; ``None``: they cannot."""
 
-    def points(*, shared: bool) -> list[_Points]:
+    def points(there: Mapping[int, Sequence[Leaving]]) -> list[_Points]:
         return [
             _points(_spare(instance, arrivals, n), _room(instance, arrivals, n, pods), each)
-            for n, each in leaving(tier, instance, costs, region, shared=shared).items()
+            for n, each in there.items()
         ]
 
-    full = points(shared=False)
+    alone = leaving(tier, instance, costs, region, shared=False)
+    shared = leaving(tier, instance, costs, region, shared=True)
+    full = points(alone)
     dearest = _dearest_step(full, pods)
     if dearest is None:
         return None
+    slopes = map(_slopes, full if shared == alone else points(shared))
     left, found = pods, Fraction(0)
-    for slope, more in sorted(chain.from_iterable(map(_slopes, points(shared=True)))):
+    for slope, more in sorted(chain.from_iterable(slopes)):
         found += slope * min(more, left)
         left -= min(more, left)
     return max(dearest, ceil(found))

@@ -160,6 +160,8 @@ class State:
                     pods += act.pods * (act.target is not None and stage > NEW)
                 elif act.target is not None:
                     areas.add(self.world.area(self.world.jobs[name], act.target[0]))
+                    if pods == 1 and self.restarts(act):
+                        pods = 0  # it has left before it comes
         return pods == 0 and len(areas) == 1
 
 
@@ -224,7 +226,8 @@ def left_alone(world: World, there: Where, name: str) -> Iterator[str]:
     stay = {world.area(job, node) for node, _ in friends & before} if job.near else set()
     join = {world.area(job, node) for node, _ in friends - before} if job.near != name else set()
     came = {world.area(job, node) for node, _ in there[name] - now}
-    first = job.near == name and not stay and not now and len(came) == 1
+    alone = not now or (now.total() == 1 and not job.live)
+    first = job.near == name and not stay and alone and len(came) == 1
     if job.near and not first and came - stay - join:
         yield f"{name} ends without {job.near}"
 

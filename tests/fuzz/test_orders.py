@@ -142,6 +142,15 @@ def test_who_comes_without_company_or_beside_too_many_movers_is_noticed() -> Non
         "like comes to a without like",
         "like comes to b without like",
     }
+    world.now["like"] = Counter({a: 1})
+    assert faults({"like": {c: 1}}, Steps(1, (), (Act("like", 1, a, c),))) == set()
+    world.now["like"] = Counter({a: 2})
+    apart = Act("like", 1, a, c)
+    assert faults({"like": {a: 1, c: 1}}, Steps(1, (), (apart,))) == {
+        "like comes to c without like",
+        "like ends without like",
+    }
+    del world.now["like"]
     both = Act("two", 2, a, b)
     assert faults({"two": {b: 2}}, Steps(1, (), (both,))) == {"2 pods of two on the move"}
     one = Act("two", 1, a, b)

@@ -95,15 +95,15 @@ class Spared:
     behind: frozenset[str] = frozenset()
     """Jobs that wait and evict nobody, lest others get their victims."""
     content: frozenset[str] = frozenset()
-    """The same of jobs that have room with nobody gone."""
+    """Jobs that have room as things stand: should others get it, their victims may stay."""
     idle: frozenset[str] = frozenset()
-    """The same of jobs that have no victims."""
+    """The same of jobs that have no victims; of those with room as things stand none."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """What jobs count as to whom it concerns, where that is not what Kueue takes them for."""
 
     @property
     def no_turn(self) -> frozenset[str]:
-        """Jobs that evict nobody though they may, as others come first."""
+        """Jobs that evict nobody, or not all whom they might, as others come first."""
         return self.behind | self.content
 
     def lines(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def without_spared(
     def settled(job: Job) -> Job:
         if job.full_name in found.priorities:
             job = job.model_copy(update={"priority": found.priorities[job.full_name]})
-        if job.full_name in found.behind | found.content | found.idle:
+        if job.full_name in found.behind | found.idle:
             job = job.model_copy(update={"preemption_policy": "Never"})
         return _fixed(job) if job.full_name in found.stays else job
 
@@ -224,7 +224,11 @@ def _spared(asked: _Asked) -> Spared:
     if not snapshot.victims and all(job.pod_priority is None for job in jobs):
         return Spared()
     found = _turns(asked, jobs, Unaided())
-    return _turns(asked, jobs, unaided(snapshot, pending, model)) if found.behind else found
+    return (
+        _turns(asked, jobs, unaided(snapshot, pending, model))
+        if found.behind or found.idle
+        else found
+    )
 
 
 def _turns(asked: _Asked, jobs: Sequence[Job], known: Unaided) -> Spared:
@@ -284,9 +288,11 @@ def _turns(asked: _Asked, jobs: Sequence[Job], known: Unaided) -> Spared:
         if not any(map(group.gets, victims))
         for job in group.jobs
     )
-    rest, others = frozenset(behind - idle - done), numbers.other(jobs)
+    # Who fits starts in room that nobody has to leave: were it one that may evict nobody, nobody
+    # else could evict beside it.
+    last, fit = frozenset(behind - known.fit - done), frozenset(behind & known.fit - done)
     stays = _names(victims, wanted) - done
-    return Spared(stays, rest - known.fit, rest & known.fit, (idle & behind) - done, others)
+    return Spared(stays, last - idle, fit - idle, last & idle, numbers.other(jobs))
 
 
 def _may_evict(job: Job, classes: PriorityClasses) -> bool:

@@ -75,6 +75,23 @@ def test_nor_does_it_where_others_evict_by_queues(system: str) -> None:
     assert placed(MIXED, *items) == {"g-w", "p"}
 
 
+def test_who_starts_in_free_room_keeps_nobody_else_from_evicting() -> None:
+    other = runs("other", "b", 2)
+    items = [*FULL[:-1], other, plain("p", 2), waits("u", "b", 2, 8)]
+    assert placed(MIXED, *items) == {"p", "u"}
+    assert evicted(*items) == {"other"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("mine", ["b", "c"], ids=["a queue that has victims", "one without"])
+def test_nor_where_its_queue_lets_it_evict_nobody_there(system: str, mine: str) -> None:
+    queues = [queue_of(system, name, 4) for name in ("a", "b", "c")]
+    running = [*of(system, "r", "a", 6, 1, on="a"), *of(system, "s", "b", 0, 1, on="a")]
+    items = [*queues, *running, *of(system, "w", mine, 2, 9), plain("p", 2)]
+    assert placed(MIXED, *items) == {"g-w", "p"}
+    assert evicted(*items) == {"g-r"}
+
+
 def test_where_there_is_room_for_one_of_two_the_other_has_its_turn() -> None:
     some = [*FULL[:-1], runs("other", "b", 3)]
     one = [plain("p", 1), *some, W]

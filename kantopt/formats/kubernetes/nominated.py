@@ -77,7 +77,8 @@ def with_rooms(
             held[pod.nominated] += pod.shape["host_ports"]
             who = "nominated to a node" if pod.assignment is None else "assigned a node by Kueue"
             notes.add(
-                f"pods that are {who} count as placed there", f"{pod.full_name} on {pod.nominated}"
+                f"pods that are {who} count as placed there unless a drain sends them away",
+                f"{pod.full_name} on {pod.nominated}",
             )
             placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]

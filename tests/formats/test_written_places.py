@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.formats.exports import EXPORTS, ExportName
 from kantopt.schema.base import Expression
-from kantopt.schema.jobs import Assignment, NodeSelectorTerm
+from kantopt.schema.jobs import Assignment, Job, NodeSelectorTerm
 from tests.formats.test_written import JOB, SYSTEMS, read, snapshot_of
 
 
@@ -52,6 +52,46 @@ def test_what_volumes_ask_of_nodes_comes_back(system: ExportName, *, runs: bool)
     (found,) = (*snapshot.jobs, *pending.jobs)
     assert found.pod_sets[0].volume_node_affinity == lists
     assert not [line for line in notes.lines() if "olume" in line]
+
+
+def _kept(key: str, value: str, **names: str) -> Job:
+    """A job of one pod that a volume keeps in a zone, or on a node."""
+    field = "match_fields" if key == "metadata.name" else "match_expressions"
+    item = Expression(key=key, operator="In", values=(value,))
+    lists = ((NodeSelectorTerm.model_validate({field: (item,)}),),)
+    named = {"name": names.pop("role", "main"), "volume_node_affinity": lists, "count": 1}
+    role = JOB.pod_sets[0].model_copy(update=named)
+    return JOB.model_copy(update={"pod_sets": (role,), **names})
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [{"namespace": "team", "name": "a-db"}, {"namespace": "team-a", "name": "db"}],
+        [{"name": "a-b", "role": "c"}, {"name": "a", "role": "b-c"}],
+        [{"namespace": "n" * 63, "name": "j" * 252 + end, "role": "r" * 63} for end in "ab"],
+    ],
+)
+def test_names_made_up_for_pods_and_their_volumes_are_unique_and_not_too_long(
+    system: ExportName, jobs: list[dict[str, str]]
+) -> None:
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
+    pending = [_kept("zone", f"z{i}", **names) for i, names in enumerate(jobs)]
+    found = read(system, EXPORTS[system].write(base, pending)[0], [])[1].jobs
+    lists = {job.full_name: job.pod_sets[0].volume_node_affinity for job in pending}
+    assert {job.full_name: job.pod_sets[0].volume_node_affinity for job in found} == lists
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_volumes_ask_of_names_of_nodes_is_left_out_with_a_note(system: ExportName) -> None:
+    """kube-scheduler compares a volume with labels only."""
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
+    listed, notes = EXPORTS[system].write(base, [_kept("metadata.name", "n")])
+    (found,) = read(system, listed, [])[1].jobs
+    assert found.pod_sets[0].volume_node_affinity == ()
+    assert found.pod_sets[0].not_modelled == ()
+    assert [line for line in notes.lines() if "volumeNodeAffinity: not told" in line]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -9,6 +9,7 @@ from itertools import chain, product
 from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.schema.base import Expression, Part
+from kantopt.schema.dump import text_digest
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import (
@@ -69,8 +70,8 @@ def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
             for port in pod_set.host_ports
         ]
     spec: Data = {"containers": [box], **_placed_by(pod_set), **marks.spec}
-    if pod_set.volume_node_affinity:
-        names = (claim["metadata"]["name"] for _, claim in volumes(job, pod_set))
+    names = [claim["metadata"]["name"] for _, claim in volumes(job, pod_set)]
+    if names:
         spec["volumes"] = [
             {"name": f"v{i}", "persistentVolumeClaim": {"claimName": name}}
             for i, name in enumerate(names)
@@ -106,16 +107,20 @@ def pods(job: Job, pod_set: PodSet, marks: Marks) -> Iterator[Data]:
 def volumes(job: Job, pod_set: PodSet) -> Iterator[tuple[Data, Data]]:
     """Yield a volume and the claim bound to it for each that keeps pods on some nodes.
 
-    Who may write to it at a time is not told, so it is for all.
+    Who may write to it at a time is not told, so it is for all. What asks for nodes by name is
+    left out: of a volume kube-scheduler compares labels only.
     """
     for i, terms in enumerate(pod_set.volume_node_affinity):
-        claim = thing("v1", "PersistentVolumeClaim", _unnamed(job, pod_set, i).name, job.namespace)
-        volume = thing("v1", "PersistentVolume", f"{job.namespace}-{claim['metadata']['name']}")
+        if any(term.match_fields for term in terms):
+            continue
+        name = _unnamed(job, pod_set, i).name
+        claim = thing("v1", "PersistentVolumeClaim", name, job.namespace)
+        volume = thing("v1", "PersistentVolume", name)
         modes = {"accessModes": ["ReadWriteMany"]}
         where = {"required": {"nodeSelectorTerms": [_plain(term) for term in terms]}}
         volume["spec"] = {**modes, "nodeAffinity": where}
         claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-        claim["spec"] = {**modes, "volumeName": volume["metadata"]["name"]}
+        claim["spec"] = {**modes, "volumeName": name}
         claim["status"] = {"phase": "Bound"}
         yield volume, claim
 
@@ -127,7 +132,9 @@ def unnamed(pod_set: PodSet) -> int:
 
 
 def _unnamed(job: Job, pod_set: PodSet, number: int) -> PodRef:
-    return PodRef(name=f"{job.name[:200]}-{pod_set.name[:40]}-{number}")
+    """Return a name that is unique in the cluster, also where parts of names coincide."""
+    whose = text_digest([job.namespace, job.name, pod_set.name])[-10:]
+    return PodRef(name=f"{job.name[:190]}-{pod_set.name[:40]}-{whose}-{number}")
 
 
 def _annotations(job: Job, pod_set: PodSet) -> dict[str, str]:

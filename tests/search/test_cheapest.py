@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
+import numpy as np
 import pytest
 
 from kantopt.problem.tiers import tiers_of
@@ -71,6 +72,21 @@ def test_a_gang_that_is_spread_gets_room_in_each_of_its_zones() -> None:
         instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
     )
     assert {name[0] for name in where(instance, found, "gang")} == set("xyz")
+
+
+def test_where_the_largest_pods_need_not_start_room_is_made_for_the_others() -> None:
+    jobs = [
+        *(ran(f"r-{name}", [name] * 4, "09:00") for name in "ab"),
+        job("stays", pods(gpu=4, on=["a"]), movable=False),
+        job("gang", pods(gpu=8, minCount=0), pods("leader", gpu=6), priority=9),
+    ]
+    nodes = [*(node(name, cpu=32, gpu=8) for name in "ab"), node("c", gpu=5)]
+    instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
+    with np.errstate(divide="raise"):
+        found = construct(
+            instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+        )
+    assert where(instance, found, "gang/leader") == {"b": 1}
 
 
 def test_no_node_of_a_minimal_cover_is_to_spare_and_none_of_them_is_left_out() -> None:

@@ -67,12 +67,16 @@ class Cheapest(Relocation):
         sliced = [self.placer.slices(j, want.role) is not None for want in wants]
         if not self._tries or (len(wants) > 1 and any(sliced)):
             return []
-        largest = max(range(len(wants)), key=lambda i: self._size(wants[i].s))
+        largest = max(
+            range(len(wants)), key=lambda i: (wants[i].least > 0, *self._size(wants[i].s))
+        )
         want, room = wants[largest], could[largest]
         sets: list[set[tuple[int, ...]]] = []
         need = want.least
         if len(wants) == 1:
             need = max(need, self.placer.missing(j))
+        elif not need:
+            return []
         else:
             now = room_for(self.state, want.s, want.most)
         if sliced[largest]:
@@ -147,8 +151,7 @@ class Cheapest(Relocation):
                 held += int(gain[n])
                 if not more:
                     break
-        covers = minimal_covers([int(gain[n]) for n in few], missing) if few else ()
-        for cover in islice(covers, _MOST_COVERS):
+        for cover in minimal_covers([int(gain[n]) for n in few], missing) if few else ():
             yield tuple(few[k] for k in cover)
 
     def _prices(self, nodes: Mask) -> Ints:

@@ -70,10 +70,10 @@ def capacity(
     rooms = []
     for answer in answers:
         # The first looks at the cluster with one copy more, which is built for it as for the bound.
-        begun, late = elapsed(), deadline.less(spent).over() and not deadline.deterministic
+        begun, late = elapsed(), _is_late(deadline, spent)
         rooms.append(_room(*answer, every, copies, reasons=not late))
         spent = spent if late else elapsed() - begun
-    late = deadline.less(spent).over() and not deadline.deterministic
+    late = _is_late(deadline, spent)
     hopeless = not every.jobs and every.proved
     return Capacity(
         api_version=API_VERSION,
@@ -98,6 +98,11 @@ def capacity(
             )
         ),
     )
+
+
+def _is_late(deadline: Deadline, seconds: float) -> bool:
+    """Whether there is no time for what takes so many seconds; never where work is counted."""
+    return deadline.remaining() <= seconds and not deadline.deterministic
 
 
 def _room(

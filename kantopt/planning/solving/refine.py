@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.planning.solving.touches import come_nearer
 from kantopt.problem.placement import Placement
 from kantopt.search.portfolio import by_strategies, new_pods_make_way, refined
 from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
@@ -18,13 +16,14 @@ if TYPE_CHECKING:
     from kantopt.planning.solving.run import Run
 
 
-def refine(run: Run, process: SolverProcess | None = None) -> None:
+def refine(run: Run, process: SolverProcess | None = None) -> bool:
     """Try more strategies, place more around what they make, and move pods for goals; once.
 
-    Beside an exact search each better plan that comes from there is gone on from.
+    Beside an exact search each better plan that comes from there is gone on from. Returns whether
+    it was the first time.
     """
     if run.rough is None:
-        return
+        return False
     (fresh, made, strategies), run.rough = run.rough, None
     best, deadline, seed = run.incumbent, run.searching, run.options.seed
     offered = fresh.placement
@@ -46,9 +45,7 @@ def refine(run: Run, process: SolverProcess | None = None) -> None:
     if fresh is best or best.placement is fresh.placement:
         run.strategy = strategy.value
     _tidy(run, fresh.placement, deadline, look)
-    come_nearer(best, run.last, deadline.share(shares.RETURNING))
-    if run.options.engine == "fast":
-        bring_closer(run, deadline.share(shares.REGROUP))
+    return True
 
 
 def _tidy(run: Run, fresh: Placement, deadline: Deadline, look: Callable[[], bool]) -> None:
@@ -125,7 +122,7 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
 def try_again(run: Run, deadline: Deadline) -> None:
     """Construct in another order, if there was no time for that before the exact search began."""
     if run.one_order and not run.incumbent.optimal:
-        _construct(run, deadline.share(shares.STRATEGIES), largest_first=True)
+        _construct(run, deadline, largest_first=True)
 
 
 def make_way(run: Run, deadline: Deadline) -> None:

@@ -55,7 +55,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     """
     options = run.options
     if not (forbidden or _at_once(run)):
-        refine(run)
+        _refine(run)
     incumbent = _apart(run, forbidden) if forbidden else run.incumbent
     searching = run.searching
     # The exact search has its last word before: then that is the time limit, too.
@@ -82,11 +82,11 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             run.tell(News(elapsed(), "search"))
             if not forbidden:
                 run.helper = process
-                refine(run, process)
+                _refine(run, process)
             _get_ready_to_end(run)
             helps = not (forbidden or deadline.deterministic or options.engine == "exact")
             if helps:
-                try_again(run, deadline)
+                try_again(run, deadline.share(shares.STRATEGIES))
             if helps and beside:
                 bring_closer(run, deadline.share(shares.REGROUP_BESIDE), process)
             elif helps:
@@ -115,6 +115,14 @@ def _at_once(run: Run) -> bool:
     soon = writing <= shares.TASK * run.searching.remaining()
     counted = run.deadline.deterministic
     return run.options.engine != "fast" and run.options.workers > 1 and not counted and soon
+
+
+def _refine(run: Run, process: SolverProcess | None = None) -> None:
+    """Refine what the strategies made, once, and bring it nearer to the last plan."""
+    if refine(run, process):
+        come_nearer(run.incumbent, run.last, run.searching.share(shares.RETURNING))
+        if run.options.engine == "fast":
+            bring_closer(run, run.searching.share(shares.REGROUP))
 
 
 def _apart(run: Run, forbidden: tuple[Placement, ...]) -> Incumbent:

@@ -59,6 +59,16 @@ class Tier:
         wanted = job.waits or not self.of_waiting
         return of_priority and wanted and self.preempts in (None, job.may_preempt)
 
+    def weight(self, podset: PodSet) -> int:
+        """What one pod of a set counts, in the tier's unit."""
+        match self.unit:
+            case "milli-GPU":
+                return podset.gpu_milli
+            case "CPU-only pods":
+                return 1 if podset.gpu_milli == 0 else 0
+            case _:
+                return 1
+
     @property
     def of_waiting(self) -> bool:
         """Of ``unplaced``: whether only jobs that wait count, as goals have it.

@@ -12,7 +12,6 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.presolve import binding_queues
 from kantopt.search.shapes import ClassNeed
 from kantopt.search.state import State
-from kantopt.verify.weight import weight
 
 _CPU_ONLY = -100.0
 """Added to the size of pods without GPUs: they come after all others."""
@@ -86,7 +85,7 @@ def _missing(tier: Tier, podset: PodSet, job: Job, single: bool) -> int:
         return 0
     if tier.unit == "jobs":
         return int(single)
-    return weight(tier, podset)
+    return tier.weight(podset)
 
 
 def _kind(state: State, podsets: Sequence[PodSet], value: int) -> Kind:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.verify.weight import weight
 
 
 def disturbance(tier: Tier, job: Job, podset: PodSet) -> tuple[int, int]:
@@ -15,7 +14,7 @@ def disturbance(tier: Tier, job: Job, podset: PodSet) -> tuple[int, int]:
     """
     match tier.metric:
         case Metric.DISPLACED:
-            return weight(tier, podset), 0
+            return tier.weight(podset), 0
         case Metric.EVICTIONS if tier.counts_pods:
             return 1, 0
         case Metric.EVICTIONS:

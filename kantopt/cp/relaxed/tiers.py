@@ -24,7 +24,6 @@ from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
 from kantopt.verify.metrics.unplaced import core, role_weights, whole
 from kantopt.verify.metrics.waiting import waits
-from kantopt.verify.weight import weight
 
 
 def expression(m: Relaxation, tier: Tier) -> LinearExprT | None:
@@ -127,11 +126,11 @@ def _displaced(m: Relaxation, tier: Tier) -> LinearExprT:
     terms = Terms()
     for j, kind in _counted(m, tier):
         running = [pods for pods in kind.pods if pods.one.running]
-        lost = [(m.evicted(pods), weight(tier, pods.one)) for pods in running if pods.evictable]
+        lost = [(m.evicted(pods), tier.weight(pods.one)) for pods in running if pods.evictable]
         if not kind.one.is_gang:
             terms += lost
             continue
-        mass = sum(weight(tier, pods.one) * pods.count for pods in running)
+        mass = sum(tier.weight(pods.one) * pods.count for pods in running)
         parts = (job for job in running_part(m.instance, tier) if job.index in kind.jobs)
         spare = mass - sum(core(tier, m.instance, job) for job in parts)
         least = m.cp.new_int_var(0, MOST, f"displaced[{j},{tier.unit}]")

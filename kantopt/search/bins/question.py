@@ -22,7 +22,6 @@ from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import Filled, pack
 from kantopt.search.shapes import Ints
 from kantopt.verify.step import Loads
-from kantopt.verify.weight import weight
 from kantopt.verify.witness.shares import counts_pods
 
 MOST_KINDS = MOST_NODES = 256
@@ -145,7 +144,7 @@ def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
             continue
         if instance.jobs[podset.job].is_gang or podset.devices:
             return None
-        kinds.setdefault((t, weight(tiers[t], podset), podset.requests), []).append(podset.index)
+        kinds.setdefault((t, tiers[t].weight(podset), podset.requests), []).append(podset.index)
     rooms = _rooms(instance)
     if not 0 < len(kinds) <= MOST_KINDS or len(rooms) > MOST_CLASSES:
         return None
@@ -178,7 +177,7 @@ def _tier_of(instance: Instance, podset: PodSet, tiers: Sequence[Tier]) -> int |
     """Return the first tier, by position, that a pod of a pod set counts in."""
     job = instance.jobs[podset.job]
     for t, tier in enumerate(tiers):
-        if tier.concerns(job) and weight(tier, podset):
+        if tier.concerns(job) and tier.weight(podset):
             return t
     return None
 

@@ -10,7 +10,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.chains.scope import Group
 from kantopt.verify.disturbance import disturbance
-from kantopt.verify.weight import weight
 
 NEVER = 10**6
 """Rank of what matters to no tier."""
@@ -62,7 +61,7 @@ def effects_of(
             if tier.unit == "jobs":
                 if not surplus:
                     jobs.append(i)
-            elif tier.surplus == surplus and (pod := weight(tier, first)):
+            elif tier.surplus == surplus and (pod := tier.weight(first)):
                 unplaced.append((i, pod))
         elif tier.metric in _DISTURBANCE and group.running:
             disruption.append((i, *disturbance(tier, job, first)))

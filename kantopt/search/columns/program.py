@@ -25,7 +25,6 @@ from kantopt.search.chains.scope import Group, Scope
 from kantopt.search.shapes import Ints, Mask
 from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.metrics.unplaced import core, whole
-from kantopt.verify.weight import weight
 
 DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
@@ -205,10 +204,10 @@ def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) ->
             count = instance.pods_of(group.podsets)
             if tier.unit == "jobs":
                 low = max(low, count if value == 0 else 0)
-            elif pod := weight(tier, first):
+            elif pod := tier.weight(first):
                 low = max(low, count - value // pod)
         elif tier.metric is Metric.DISPLACED and group.running and not job.is_gang:
-            if pod := weight(tier, first):
+            if pod := tier.weight(first):
                 low = max(low, group.running - value // pod)
         elif tier.metric is Metric.EVICTIONS and group.running:
             if tier.counts_pods:
@@ -239,7 +238,7 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
             continue
         if tier.metric is Metric.UNPLACED:
             if tier.unit != "jobs" and _counts_all(instance, tier, job):
-                missing[i] = weight(tier, first)
+                missing[i] = tier.weight(first)
         elif tier.metric in (Metric.DISPLACED, *DISRUPTION) and adds_up(tier, job):
             gone, out[i] = disturbance(tier, job, first)
             evicted[i] = gone - out[i]

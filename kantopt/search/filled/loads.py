@@ -15,7 +15,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.search.repair.board import restless
 from kantopt.search.shapes import Ints
 from kantopt.verify.bounds.stock import Cut, Group, Stock
-from kantopt.verify.weight import weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _group(
     if not simple or need.device_class != cut.device_class:
         return None
     for t, tier in enumerate(tiers):
-        each = weight(tier, podset)
+        each = tier.weight(podset)
         if each and tier.concerns(instance.job_of(podset.index)):
             return Group(t, each, ((size, need.count),))
     return None

@@ -14,7 +14,6 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.greedy import Greedy
-from kantopt.verify.weight import weight
 
 NOISES = (0.1, 0.3, 0.6)
 KEPT = (0.0, 0.9)
@@ -99,7 +98,7 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
         if tier.metric is Metric.UNPLACED and not tier.surplus:
             found.append(
                 [
-                    weight(tier, podset) if tier.concerns(instance.job_of(podset.index)) else 0
+                    tier.weight(podset) if tier.concerns(instance.job_of(podset.index)) else 0
                     for podset in instance.podsets
                 ]
             )

@@ -21,7 +21,6 @@ from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
-from kantopt.verify.weight import weight
 
 MOST_STEPS = 8_000_000
 """Most entries of tables that are filled; beyond, fewer of the tiers above are looked at."""
@@ -96,7 +95,7 @@ def _of_pods(instance: Instance, tier: Tier, job: Job) -> Iterator[tuple[Loss, i
     found: Counter[Loss] = Counter()
     for s in job.podsets:
         podset = instance.podsets[s]
-        each = weight(tier, podset)
+        each = tier.weight(podset)
         if not each:
             continue
         if not podset.running:

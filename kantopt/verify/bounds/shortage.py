@@ -16,7 +16,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
 from kantopt.verify.bounds.departures import evictable, most_on_nodes
-from kantopt.verify.weight import weight
 
 MIXTURES = 16
 """Two resources are weighed against each other in so many steps."""
@@ -197,7 +196,7 @@ def _beside(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
     found = [0] * len(instance.resources)
     for job, podset, needed, sums in _staying(instance):
         tiers = (other for other in (*held, tier) if other.concerns(job))
-        if not (needed and any(weight(other, podset) for other in tiers)):
+        if not (needed and any(other.weight(podset) for other in tiers)):
             found = [had + amount for had, amount in zip(found, sums, strict=True)]
     return tuple(found)
 
@@ -212,7 +211,7 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
         for i, role in enumerate(job.roles):
             podset = instance.podsets[role.podsets[0]]
             count = job.needed(role)
-            each = weight(tier, podset)
+            each = tier.weight(podset)
             if each and count:
                 found.append(((job.index, i), number, each, count, podset.requests))
     return tuple(found)

@@ -20,7 +20,6 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.cover import filled, least_left_out
 from kantopt.verify.bounds.departures import may_move
 from kantopt.verify.step import Loads
-from kantopt.verify.weight import weight
 
 UNITS = 2000
 """A room is divided into so many units at most."""
@@ -177,7 +176,7 @@ def _counted(instance: Instance, tier: Tier) -> Iterator[tuple[Job, int, Role, i
         if job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
-            each = weight(tier, instance.podsets[role.podsets[0]])
+            each = tier.weight(instance.podsets[role.podsets[0]])
             count = job.needed(role)
             if each and count:
                 yield job, i, role, each, count

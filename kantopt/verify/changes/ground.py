@@ -20,7 +20,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.bounds.departures import may_move
 from kantopt.verify.step import Loads
-from kantopt.verify.weight import weight
 
 Ints = NDArray[np.int64]
 
@@ -161,7 +160,7 @@ def ground_of(instance: Instance, tiers: tuple[Tier, ...]) -> Ground | None:
 def _weights(instance: Instance, tier: Tier) -> list[int]:
     """Return what a pod of each pod set counts that waits now; 0 for all others."""
     return [
-        weight(tier, podset)
+        tier.weight(podset)
         if tier.concerns(instance.job_of(podset.index)) and not podset.running
         else 0
         for podset in instance.podsets

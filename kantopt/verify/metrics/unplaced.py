@@ -21,12 +21,11 @@ from kantopt.verify.bounds.left_out import least_left_out
 from kantopt.verify.bounds.room import most_pods
 from kantopt.verify.bounds.shortage import bound_shortage
 from kantopt.verify.step import Loads, Step
-from kantopt.verify.weight import weight
 
 
 def role_weights(tier: Tier, instance: Instance, job: Job) -> list[int]:
     """Weight of one pod of each role of a job."""
-    return [weight(tier, instance.podsets[role.podsets[0]]) for role in job.roles]
+    return [tier.weight(instance.podsets[role.podsets[0]]) for role in job.roles]
 
 
 def whole(tier: Tier, instance: Instance, job: Job) -> int:
@@ -107,7 +106,7 @@ def _jobs(tier: Tier, instance: Instance) -> _Jobs:
             continue
         if len(job.podsets) == 1:
             (s,), (role,) = job.podsets, job.roles
-            plain.append((s, weight(tier, instance.podsets[s]), job.needed(role)))
+            plain.append((s, tier.weight(instance.podsets[s]), job.needed(role)))
         else:
             rest.append(job)
     return _Jobs(tuple(plain), tuple(rest))

@@ -9,7 +9,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.verify.weight import weight
 
 MOVES = "limit moves"
 """What a witness calls the limit on moves."""
@@ -84,11 +83,11 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
             return 0
         if tier.unit == "jobs":
             return int(job.count == 1)
-        return weight(tier, podset) if job.count == 1 or not job.is_gang else 0
+        return tier.weight(podset) if job.count == 1 or not job.is_gang else 0
 
     def displaced(podset: PodSet) -> int:
         gang = instance.job_of(podset.index).is_gang
-        return weight(tier, podset) if moved(podset) and not gang else 0
+        return tier.weight(podset) if moved(podset) and not gang else 0
 
     name = name_of(tier)
     match tier.metric:

@@ -12,7 +12,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.metrics import measure
-from kantopt.verify.weight import weight
 
 if TYPE_CHECKING:
     from kantopt.verify.changes.ground import Ground
@@ -190,7 +189,7 @@ def _step(instance: Instance, tier: Tier) -> int:
     if tier.metric is Metric.MOVES:
         return 1
     weights = (
-        weight(tier, podset)
+        tier.weight(podset)
         for podset in instance.podsets
         if tier.concerns(instance.job_of(podset.index))
     )

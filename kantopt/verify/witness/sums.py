@@ -14,7 +14,6 @@ from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.unplaced import core, whole
 from kantopt.verify.metrics.waiting import waits
-from kantopt.verify.weight import weight
 from kantopt.verify.witness.groups import PriceGroup, job_and_pods
 
 
@@ -84,7 +83,7 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
             case Metric.UNPLACED if not tier.surplus and tier.unit != "jobs":
                 wanted = _wanted(tier, instance, job, group)
                 if wanted is not None:
-                    draft.missing[i], draft.wanted[i] = weight(tier, first), wanted
+                    draft.missing[i], draft.wanted[i] = tier.weight(first), wanted
             case Metric.UNPLACED if not tier.surplus:
                 draft.unplaced[job.index] = 1
             case Metric.EVICTIONS if not adds_up(tier, job):

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import LinearExprT
 from kantopt.cp.rules.topology import add_touches
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.domains_crossed import fewest_for_need
+from kantopt.verify.bounds.fewest import fewest_of_level
 
 
 def domains_crossed_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -16,7 +16,7 @@ def domains_crossed_expr(m: Variables, tier: Tier) -> LinearExprT:
     for need in m.instance.topology_needs:
         if need.preferred is not None:
             touches = add_touches(m, need, need.preferred)
-            fewest = fewest_for_need(m.instance, need)
+            fewest = fewest_of_level(m.instance, need.job, need.preferred, need.roles)
             if len(touches) > fewest:
                 excess = weighted(touches) - fewest
                 key = ("crossed", need.index)

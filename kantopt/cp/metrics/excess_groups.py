@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import LinearExprT
 from kantopt.cp.metrics.excess_nodes import touched
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.excess_groups import fewest_groups
+from kantopt.verify.bounds.fewest import fewest_of_level
 
 
 def excess_groups_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -19,7 +19,7 @@ def excess_groups_expr(m: Variables, tier: Tier) -> LinearExprT:
     for job in m.instance.jobs:
         if job.is_gang:
             touches = touched(m, job, group_of, f"group{tier.level}")
-            fewest = fewest_groups(m.instance, job, tier.level)
+            fewest = fewest_of_level(m.instance, job.index, tier.level)
             if len(touches) > fewest:
                 key = ("groups", tier.level, job.index)
                 excess = weighted(touches) - fewest

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import LinearExprT
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.excess_nodes import fewest_nodes
+from kantopt.verify.bounds.fewest import fewest_of_level
 
 
 def excess_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -16,7 +16,7 @@ def excess_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
     for job in m.instance.jobs:
         if job.is_gang:
             touches = touched(m, job, list(range(len(m.instance.nodes))), "node")
-            fewest = fewest_nodes(m.instance, job)
+            fewest = fewest_of_level(m.instance, job.index, None)
             if len(touches) > fewest:
                 excess = weighted(touches) - fewest
                 key = ("nodes", job.index)

@@ -15,13 +15,11 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.bounds.fewest import fewest_of_level
 from kantopt.verify.disturbance import adds_up, disturbance
 from kantopt.verify.in_use import fees_of
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.displaced import running_part
-from kantopt.verify.metrics.domains_crossed import fewest_for_need
-from kantopt.verify.metrics.excess_groups import fewest_groups
-from kantopt.verify.metrics.excess_nodes import fewest_nodes
 from kantopt.verify.metrics.unplaced import core, role_weights, whole
 from kantopt.verify.metrics.waiting import waits
 
@@ -278,10 +276,8 @@ def _wishes(
     if tier.metric is Metric.DOMAINS_CROSSED:
         for need in m.needs.get(one.index, ()):
             if need.preferred is not None:
-                yield need.preferred, need.roles, fewest_for_need(instance, need)
-    elif one.is_gang:
+                fewest = fewest_of_level(instance, one.index, need.preferred, need.roles)
+                yield need.preferred, need.roles, fewest
+    elif one.is_gang and (tier.level is not None or tier.metric is Metric.EXCESS_NODES):
         roles = tuple(range(len(one.roles)))
-        if tier.metric is Metric.EXCESS_NODES:
-            yield None, roles, fewest_nodes(instance, one)
-        elif tier.level is not None:
-            yield tier.level, roles, fewest_groups(instance, one, tier.level)
+        yield tier.level, roles, fewest_of_level(instance, one.index, tier.level)

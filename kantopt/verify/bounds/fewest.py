@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.node_room import alike_nodes, room_by_kind
 
 
@@ -44,6 +45,22 @@ def fewest_domains(
                 break
         rooms.append(room)
     return fewest_of(rooms, least) or 1
+
+
+@kept_with_instance(most=100_000)
+def fewest_of_level(
+    instance: Instance, j: int, level: int | None, roles: tuple[int, ...] | None = None
+) -> int:
+    """Fewest domains of a level, or nodes if it is ``None``, that hold a job's least members.
+
+    Of each role by itself, all of them unless some are named, on an empty cluster.
+    """
+    job = instance.jobs[j]
+    regions: list[Iterable[int]] = [(n,) for n in range(len(instance.nodes))]
+    if level is not None:
+        regions = [domain.nodes for domain in instance.topology.domains[level]]
+    asked = range(len(job.roles)) if roles is None else roles
+    return max(fewest_domains(instance, job, role, regions) for role in asked)
 
 
 def fewest_together(instance: Instance, job: Job, regions: Sequence[Iterable[int]]) -> int:

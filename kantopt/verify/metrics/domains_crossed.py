@@ -6,24 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import TopologyNeed
-from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.fewest import fewest_domains
+from kantopt.verify.bounds.fewest import fewest_of_level
 from kantopt.verify.rules.topology import domains_used
 from kantopt.verify.step import Step
-
-
-@kept_with_instance(most=100_000)
-def fewest_for_need(instance: Instance, need: TopologyNeed) -> int:
-    """Fewest domains of the preferred level that hold the need's least members, cluster empty."""
-    if need.preferred is None:
-        return 1
-    regions = [domain.nodes for domain in instance.topology.domains[need.preferred]]
-    return max(
-        fewest_domains(instance, instance.jobs[need.job], role, regions) for role in need.roles
-    )
 
 
 def domains_crossed(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
@@ -33,7 +20,8 @@ def domains_crossed(tier: Tier, instance: Instance, placement: Placement) -> Cou
         if need.preferred is not None:
             used = len(domains_used(instance, need, need.preferred, placement.podsets))
             if used > 1:  # one is never over the fewest
-                crossed[need.job] += max(0, used - fewest_for_need(instance, need))
+                fewest = fewest_of_level(instance, need.job, need.preferred, need.roles)
+                crossed[need.job] += max(0, used - fewest)
     return crossed
 
 

@@ -6,19 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job
-from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.fewest import fewest_domains
+from kantopt.verify.bounds.fewest import fewest_of_level
 from kantopt.verify.step import Step
-
-
-@kept_with_instance(most=100_000)
-def fewest_groups(instance: Instance, job: Job, level: int) -> int:
-    """Fewest domains of a level that hold a gang's least members on an empty cluster."""
-    regions = [domain.nodes for domain in instance.topology.domains[level]]
-    return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
 
 
 def excess_groups(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
@@ -30,7 +21,7 @@ def excess_groups(tier: Tier, instance: Instance, placement: Placement) -> Count
     for job in instance.jobs:
         used = {domain_of[spot.node] for s in job.podsets for spot in placement.podsets[s]}
         if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess[job.index] = max(0, len(used) - fewest_groups(instance, job, tier.level))
+            excess[job.index] = max(0, len(used) - fewest_of_level(instance, job.index, tier.level))
     return excess
 
 

@@ -6,19 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job
-from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.fewest import fewest_domains
+from kantopt.verify.bounds.fewest import fewest_of_level
 from kantopt.verify.step import Step
-
-
-@kept_with_instance(most=100_000)
-def fewest_nodes(instance: Instance, job: Job) -> int:
-    """Fewest nodes that hold a gang's least members on an empty cluster."""
-    regions = [(n,) for n in range(len(instance.nodes))]
-    return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
 
 
 def excess_nodes(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
@@ -27,7 +18,7 @@ def excess_nodes(tier: Tier, instance: Instance, placement: Placement) -> Counte
     for job in instance.jobs:
         used = {spot.node for s in job.podsets for spot in placement.podsets[s]}
         if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess[job.index] = max(0, len(used) - fewest_nodes(instance, job))
+            excess[job.index] = max(0, len(used) - fewest_of_level(instance, job.index, None))
     return excess
 
 

@@ -15,9 +15,7 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.node_room import node_room
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.metrics.domains_crossed import fewest_for_need
-from kantopt.verify.metrics.excess_groups import fewest_groups
-from kantopt.verify.metrics.excess_nodes import fewest_nodes
+from kantopt.verify.bounds.fewest import fewest_of_level
 from kantopt.verify.step import Loads
 from kantopt.verify.witness.groups import PriceGroup, by_job, job_and_pods
 from kantopt.verify.witness.rows import PriceRows, held
@@ -93,7 +91,8 @@ def spreads_of(
                 for i in of_job.get(need.job, ())
                 if instance.podsets[groups[i].podsets[0]].role in need.roles
             )
-            found.append(Spread(tier, need.job, fewest_for_need(instance, need), concerned))
+            fewest = fewest_of_level(instance, need.job, need.preferred, need.roles)
+            found.append(Spread(tier, need.job, fewest, concerned))
     elif tier.metric in (Metric.EXCESS_GROUPS, Metric.EXCESS_NODES):
         if region_level(instance, tier) != level:
             return ()
@@ -102,11 +101,7 @@ def spreads_of(
             if job.is_gang and (
                 sum(groups[i].count for i in members) > 1 or tier.metric is Metric.EXCESS_GROUPS
             ):
-                fewest = (
-                    fewest_nodes(instance, job)
-                    if tier.metric is Metric.EXCESS_NODES or tier.level is None
-                    else fewest_groups(instance, job, tier.level)
-                )
+                fewest = fewest_of_level(instance, j, tier.level)
                 found.append(Spread(tier, j, fewest, tuple(members)))
     return tuple(found)
 

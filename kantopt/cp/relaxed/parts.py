@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kantopt.verify.bounds.fewest import fewest_of
+
 
 def least_parts(width: int, regions: int, largest: int, step: int) -> int:
     """Least sum of ``part // step`` over the parts of a width in so many regions.
@@ -33,10 +35,5 @@ def spared(width: int, regions: int, largest: int, step: int) -> int:
 
 def fewest_regions(width: int, rooms: list[int]) -> int:
     """Fewest regions, the roomiest first, that hold a width; all of them if they do not."""
-    found = 0
-    for room in sorted(rooms, reverse=True):
-        if width <= 0:
-            break
-        width -= room
-        found += 1
-    return found
+    found = fewest_of(rooms, width)
+    return len(rooms) if found is None else found

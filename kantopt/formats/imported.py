@@ -43,13 +43,10 @@ class Unnamed:
         return gpus * self.memory_per_gpu or cpus * self.memory_per_cpu or self.memory
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A cluster as read, and what was left out or taken for granted, one line per kind."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What reading another system's files comes to know besides documents; nothing by default."""
 
-    snapshot: ClusterSnapshot
-    pending: JobList
-    notes: tuple[str, ...]
     known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -62,6 +59,15 @@ class Imported:
     """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
     unnamed: Unnamed | None = None
     """What pods get of CPUs and memory if they name none; ``None``: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported(Beside):
+    """A cluster as read, and what was left out or taken for granted, one line per kind."""
+
+    snapshot: ClusterSnapshot
+    pending: JobList
+    notes: tuple[str, ...]
 
 
 def cluster_of(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.imported import Beside, Imported
 from kantopt.planning.doubts import doubts
 from kantopt.planning.lifting import causes, features
 from kantopt.planning.queue_victims import Spared, spared, without_spared
@@ -34,9 +34,6 @@ from kantopt.schema.stays import Liftable
 from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
 
-if TYPE_CHECKING:
-    from kantopt.formats.imported import Aside, Imported, Unnamed
-
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -61,7 +58,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Beside):
     """Documents that belong together: a cluster, what is pending, a model, perhaps a plan."""
 
     source: str
@@ -79,18 +76,6 @@ class Question:
     """Causes that kept no pod where it is when Kubernetes objects were read."""
     annotated: tuple[str, ...] = ()
     """Annotations that importing took at their word, with how many pods have them."""
-    known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Why importing left pods and jobs out, by NAMESPACE/NAME."""
-    aside: tuple[Aside, ...] = ()
-    """What importing left out as nobody asked for it."""
-    held_back: Mapping[str, int] = field(default_factory=dict)
-    """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
-    tied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Claims that keep pods of a job on one node, by NAMESPACE/NAME of the job."""
-    unnamed: Unnamed | None = None
-    """What pods get of CPUs and memory if they name none; ``None``: nothing."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
     asked: tuple[str, ...] = ()
@@ -214,6 +199,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     waits = tuple(pending)
     told = spared(snapshot, waits, model or load_model("mixed")).lines()
     notes = (*notes, *told, *behind_line(snapshot, pending))
+    beside = read or Beside()
     question = Question(
         source=snapshots[0][0].file,
         snapshot=snapshot,
@@ -225,12 +211,12 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         assume=assume,
         disturb=disturb,
         annotated=annotated,
-        known_as={} if read is None else read.known_as,
-        left_out={} if read is None else read.left_out,
-        aside=() if read is None else read.aside,
-        held_back={} if read is None else read.held_back,
-        tied={} if read is None else read.tied,
-        unnamed=None if read is None else read.unnamed,
+        known_as=beside.known_as,
+        left_out=beside.left_out,
+        aside=beside.aside,
+        held_back=beside.held_back,
+        tied=beside.tied,
+        unnamed=beside.unnamed,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:

@@ -44,7 +44,7 @@ class Unnamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class ImportFacts:
     """What reading another system's files comes to know besides documents; nothing by default."""
 
     known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported(Beside):
+class Imported(ImportFacts):
     """A cluster as read, and what was left out or taken for granted, one line per kind."""
 
     snapshot: ClusterSnapshot

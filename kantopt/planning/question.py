@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.formats.imported import Beside, Imported
+from kantopt.formats.imported import Imported, ImportFacts
 from kantopt.planning.doubts import doubts
 from kantopt.planning.lifting import causes, features
 from kantopt.planning.queue_victims import Spared, spared, without_spared
@@ -58,7 +58,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Beside):
+class Question(ImportFacts):
     """Documents that belong together: a cluster, what is pending, a model, perhaps a plan."""
 
     source: str
@@ -199,7 +199,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     waits = tuple(pending)
     told = spared(snapshot, waits, model or load_model("mixed")).lines()
     notes = (*notes, *told, *behind_line(snapshot, pending))
-    beside = read or Beside()
+    facts = read or ImportFacts()
     question = Question(
         source=snapshots[0][0].file,
         snapshot=snapshot,
@@ -211,12 +211,12 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         assume=assume,
         disturb=disturb,
         annotated=annotated,
-        known_as=beside.known_as,
-        left_out=beside.left_out,
-        aside=beside.aside,
-        held_back=beside.held_back,
-        tied=beside.tied,
-        unnamed=beside.unnamed,
+        known_as=facts.known_as,
+        left_out=facts.left_out,
+        aside=facts.aside,
+        held_back=facts.held_back,
+        tied=facts.tied,
+        unnamed=facts.unnamed,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:

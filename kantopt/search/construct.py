@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby, islice
 
 from kantopt.clock import Deadline
-from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -20,7 +19,7 @@ from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.preemption.reverse_trim import ReverseTrim
 from kantopt.search.relocation.cheapest import Cheapest
 from kantopt.search.relocation.relocate import Relocation
-from kantopt.search.state import Change, State
+from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check, is_legal
 
@@ -373,17 +372,10 @@ class _Run:
         legal = self._how.start
         while high - low > 1:
             middle = (low + high) // 2
-            placement = self._replayed(self._done[middle][1])
+            changes = islice(self.state.journal, self._done[middle][1])
+            placement = self.instance.current.plus(changes)
             if is_legal(self.instance, placement):
                 low, legal = middle, placement
             else:
                 high = middle
         return legal, self._done[high][0]
-
-    def _replayed(self, length: int) -> Placement:
-        changed: dict[int, dict[Spot, int]] = {}
-        changes: list[Change] = list(islice(self.state.journal, length))
-        for s, spot, pods in changes:
-            spots = changed.setdefault(s, dict(self.instance.podsets[s].current))
-            spots[spot] = spots.get(spot, 0) + pods
-        return self.instance.current.replace(changed)

@@ -8,8 +8,7 @@ from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.order.approach import approach
-from kantopt.search.order.pairing import paired
+from kantopt.search.order.approach import approach, paired
 from kantopt.search.order.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.verify.metrics import measure

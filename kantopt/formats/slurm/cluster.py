@@ -18,8 +18,7 @@ from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
 from kantopt.formats.slurm.jobs import JobsReader
 from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.missing import note_missing
-from kantopt.formats.slurm.nodes import read_node
+from kantopt.formats.slurm.nodes import has_jobs, read_node
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
@@ -103,7 +102,7 @@ class _Import:
     def run(self, chosen: Sequence[str]) -> Imported:
         records, notes = self._records, self._notes
         partitions = Partitions(records)
-        note_missing(records, partitions)
+        _note_missing(records, partitions)
         levels = Topologies(records, partitions)
         reservations = Reservations(records)
         closed = reservations.held
@@ -334,3 +333,30 @@ def _ranks(
         for value, rank in ranks(policy.turn(p.record) for p in waiting).items():
             found[number, value] = rank
     return tiers, found
+
+
+def _note_missing(records: Records, partitions: Partitions) -> None:
+    """Note nodes, jobs and partitions that others tell of and the input does not show."""
+    nodes, notes = records.of("NodeName"), records.notes
+    shown = {record.name for record in nodes}
+    if nodes:
+        text = "nodes that partitions have and the input does not show: they count as not there"
+        missing: dict[str, str] = {}
+        for partition in records.of("PartitionName"):
+            for host in partition.hosts("Nodes"):
+                if host not in shown:
+                    missing.setdefault(host, f"{host} of {partition.name}")
+        for witness in missing.values():
+            notes.add(text, witness)
+    jobs = records.of("JobId")
+    if jobs:
+        busy = {host for job in jobs for host in job.hosts("NodeList")}
+        for node in nodes:
+            if has_jobs(node) and node.name not in busy:
+                text = "nodes with jobs of which the input shows none: they count as empty"
+                notes.add(text, node.name)
+    if partitions.by_name:
+        for name in partitions.members:
+            if name not in partitions.by_name:
+                text = "partitions that nodes are in and the input does not show: limits and tiers"
+                notes.add(f"{text} are not known", name)

@@ -222,7 +222,7 @@ class Witnesses:
             self._by_prices(i, rows, deadline)
 
     def _by_prices(self, i: int, rows: PriceRows, deadline: Deadline) -> None:
-        from kantopt.search.columns.prices import prices_of
+        from kantopt.search.columns.generation import prices_of
         from kantopt.search.columns.program import DISRUPTION
 
         if self.tiers[i].metric not in DISRUPTION:

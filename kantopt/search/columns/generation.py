@@ -9,19 +9,26 @@ may arrive wherever it may: restrictions of the prices, which cost no validity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kantopt.cp.masters.patterns import PatternLp
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.multipliers import DUST
-from kantopt.search.columns.patterns import Pattern
+from kantopt.search.columns.patterns import Pattern, patterns_of
 from kantopt.search.columns.pricing import LIMITS, Pricing
-from kantopt.search.columns.program import Program
+from kantopt.search.columns.program import Program, program_of
 from kantopt.search.shapes import Ints
 
+MOST_CELLS = 4_000_000
+"""Groups times nodes up to which a round takes seconds at most."""
+MOST_GROUPS = 3_000
 SCALE = 1 << 20
 """Units of a price in one unit of the objective."""
 INERTIA = 0.7
@@ -239,3 +246,52 @@ def _exchanges(program: Program) -> list[tuple[int, int]]:
         near = near[np.argsort(size[near], kind="stable")][:NEIGHBOURS]
         pairs += [(g, i) for i in near.tolist()]
     return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of pods, by pod set, and multipliers of tiers, by index, in ``1 / scale``."""
+
+    scale: int
+    pods: dict[int, int]
+    tiers: dict[int, int]
+
+
+def prices_of(
+    instance: Instance,
+    tiers: Sequence[Tier],
+    values: Sequence[int],
+    start: Placement,
+    t: int,
+    over: Callable[[], bool],
+) -> Prices | None:
+    """Look for prices that bound tier ``t`` from below; whether they do is for others to say.
+
+    Parameters
+    ----------
+    start
+        A placement with these values: patterns to begin with.
+    t
+        A tier of disruption.
+    over
+        Asked between rounds whether to stop.
+    """
+    scope = scope_of(instance, start)
+    groups = sum(any(group.request) for group in scope.groups)
+    if not groups or groups * len(instance.nodes) > MOST_CELLS or groups > MOST_GROUPS:
+        return None
+    program = program_of(scope, tiers, values, t)
+    if not any(program.objective.out):
+        return None
+    counts = [group.start for group in scope.groups]
+    generation = Generation(program, patterns_of(program, counts))
+    generation.converge(values[t], over, lambda: None)
+    proof = generation.proof
+    pods = {
+        s: price
+        for g, price in zip(program.groups, proof.prices, strict=False)
+        if price
+        for s in scope.groups[g].podsets
+    }
+    locks = zip(program.locked, proof.locks, strict=False)
+    return Prices(SCALE, pods, {i: k for i, k in locks if k})

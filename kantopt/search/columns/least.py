@@ -11,16 +11,13 @@ from kantopt.cp.masters.choice import Choices, choose
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
-from kantopt.search.columns.generation import Generation
+from kantopt.search.columns.generation import MOST_CELLS, MOST_GROUPS, Generation
 from kantopt.search.columns.patterns import Pattern, counts_after, patterns_of
 from kantopt.search.columns.program import DISRUPTION, Program, holds_for_all, program_of
 from kantopt.search.engine.incumbent import Incumbent
 
 EFFORTS = ((0.1, 10), (0.5, 30), (1.0, 60), (2.0, 200))
 """How much less than the best patterns gain others may that are added, and how many per node."""
-MOST_CELLS = 4_000_000
-"""Groups times nodes up to which a round takes seconds at most."""
-MOST_GROUPS = 3_000
 _ROUNDS = 300
 _STEPS = 500
 """Rounds, and nodes of a search tree, in a deterministic run."""

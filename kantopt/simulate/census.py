@@ -60,7 +60,6 @@ class Census:
             fragmented=int(partly.sum()),
             stranded=int(free[partly].sum()),
             waiting_jobs=len(waiting),
-            waiting_gpus=waiting.wanted,
             lost_quota=lost["lost_quota"],
             lost_topology=lost["lost_topology"],
             lost_fragmentation=lost["lost_fragmentation"],

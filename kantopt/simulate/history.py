@@ -94,7 +94,6 @@ class Sample:
     stranded: int
     """Free GPUs of those."""
     waiting_jobs: int
-    waiting_gpus: int
     lost_quota: int
     """Free, and wanted by a waiting job whose quota is used up."""
     lost_topology: int

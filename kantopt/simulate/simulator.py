@@ -67,7 +67,6 @@ class Simulator:
             partial(self.order, self),
             self.cluster.alike,
             lambda j: tasks[j].arrival,
-            lambda j: tasks[j].gpus,
         )
         self.calendar = Calendar()
         every = judged_every(len(world.instance.nodes)) if verify_every is None else verify_every

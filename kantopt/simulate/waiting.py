@@ -22,13 +22,9 @@ class Waiting:
         What decides whether a job fits.
     arrival
         When a job came.
-    gpus
-        Milli-GPU of all pods of a job.
 
     Attributes
     ----------
-    wanted
-        Milli-GPU of all that wait.
     version
         Grows with every change.
     """
@@ -38,10 +34,9 @@ class Waiting:
         rank: Callable[[int], Rank],
         alike: Callable[[int], Hashable],
         arrival: Callable[[int], int],
-        gpus: Callable[[int], int],
     ) -> None:
-        self._rank, self._alike, self._arrival, self._gpus = rank, alike, arrival, gpus
-        self.wanted = self.version = 0
+        self._rank, self._alike, self._arrival = rank, alike, arrival
+        self.version = 0
         self._order: list[tuple[Rank, int]] = []
         self._groups: dict[Hashable, list[tuple[Rank, int]]] = {}
         self._arrivals: list[tuple[int, int]] = []
@@ -52,7 +47,6 @@ class Waiting:
         insort(self._order, entry)
         insort(self._groups.setdefault(self._alike(j), []), entry)
         insort(self._arrivals, (self._arrival(j), j))
-        self.wanted += self._gpus(j)
         self.version += 1
 
     def remove(self, j: int) -> None:
@@ -63,7 +57,6 @@ class Waiting:
         if not self._groups[key]:
             del self._groups[key]
         _drop(self._arrivals, (self._arrival(j), j))
-        self.wanted -= self._gpus(j)
         self.version += 1
 
     def __len__(self) -> int:

@@ -34,7 +34,7 @@ def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAff
         for (key, others), terms in owners.items()
         if of_nodes[key]
         and {term.owner for term in terms} == set(others)
-        and _hold(instance, instance.current, others)
+        and _hold(instance.current, others)
     ]
     sets.sort(key=lambda each: (-instance.pods_of(each[1]), each))
     return frozenset(term for each in sets[:MOST] for term in owners[each])
@@ -46,7 +46,7 @@ def _of_nodes(instance: Instance, key: str) -> bool:
     return None not in domains and len(domains) == len(instance.nodes)
 
 
-def _hold(instance: Instance, placement: Placement, podsets: Collection[int]) -> bool:
+def _hold(placement: Placement, podsets: Collection[int]) -> bool:
     """Whether no node has two of some pods."""
     seen: set[int] = set()
     for s in podsets:

@@ -141,7 +141,7 @@ class Search:
             known = self._relocated(known, moves, deadline)
         if moves != 0 and self.copies.pods and not self.copies.gathered:
             share = deadline.share(CAPACITY_SLOTS)
-            freed = free_slots(self.copies, moves, self.options, self._begin, share)
+            freed = free_slots(self.copies, moves, self._begin, share)
         if freed is not None and freed.most_pods is not None:
             known = known.bounded(freed.most_pods // self.copies.pods)
         form = self._form(known.bound, moves)

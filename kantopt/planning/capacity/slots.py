@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies
-from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.together import search_together
 from kantopt.problem.counted import counted, counted_nodes
@@ -40,9 +39,7 @@ class Freed:
     slots: int
 
 
-def free_slots(
-    copies: Copies, moves: int | None, options: Options, begin: Begin, deadline: Deadline
-) -> Freed | None:
+def free_slots(copies: Copies, moves: int | None, begin: Begin, deadline: Deadline) -> Freed | None:
     """Free as many slots as there can be; ``None`` if a pod asks for nothing that makes slots."""
     objective = _scarcest(copies)
     if objective is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from kantopt.problem.tiers import tiers_of
-from kantopt.verify.bounds.shortage import bound_shortage, shortage
+from collections.abc import Sequence
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.verify.bounds.shortage import _beside, _trade, bound_shortage
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question
@@ -33,6 +36,18 @@ def least(nodes: list[Document], jobs: list[Document], *values: int) -> int:
     tiers = tiers_of(instance)
     i = len(values)
     return bound_shortage(tiers[i], instance, dict(zip(tiers[:i], values, strict=True)))
+
+
+def shortage(
+    tier: Tier,
+    instance: Instance,
+    held: tuple[Tier, ...],
+    values: Sequence[int],
+    prices: tuple[int, ...],
+) -> int:
+    """The bound by one price of all resources together."""
+    trade = _trade(tier, instance, held, prices, _beside(tier, instance, held))
+    return 0 if trade is None else trade.least(values)
 
 
 def with_memory(name: str, cpu: int, memory: int) -> Document:

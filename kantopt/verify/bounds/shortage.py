@@ -90,37 +90,17 @@ class _Trade:
 def bound_shortage(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Least that stays unplaced because the whole cluster has no room for it.
 
-    The best of :func:`shortage` over single resources and mixtures of two of the scarcest.
+    All nodes are taken as one, and all resources together have one price. What is placed costs no
+    more than the cluster offers; what the tiers above count is placed but for their values, of
+    which the dearest are left out, and of all others stay the pods that nobody may evict. Any
+    integers from 0 on as prices make a valid bound: the best is taken of those of single resources
+    and of mixtures of two of the scarcest.
     """
     if not instance.on(Rule.CAPACITY):
         return 0
     held = tuple(other for other in above if _holds(other))
     values = tuple(above[other] for other in held)
     return max((trade.least(values) for trade in _trades(tier, instance, held)), default=0)
-
-
-def shortage(
-    tier: Tier,
-    instance: Instance,
-    held: tuple[Tier, ...],
-    values: Sequence[int],
-    multipliers: Amounts,
-) -> int:
-    """Least weight that stays unplaced in a tier, by one price of all resources together.
-
-    All nodes are taken as one. What is placed costs no more than the cluster offers; what the
-    tiers above count is placed but for their values, of which the dearest are left out, and of all
-    others stay the pods that nobody may evict.
-
-    Parameters
-    ----------
-    held, values
-        Tiers of ``unplaced`` above this one, and what they may leave unplaced.
-    multipliers
-        What a unit of each resource costs; any integers from 0 on make a valid bound.
-    """
-    trade = _trade(tier, instance, held, multipliers, _beside(tier, instance, held))
-    return 0 if trade is None else trade.least(values)
 
 
 @kept_with_instance(most=256)

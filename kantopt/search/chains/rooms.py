@@ -54,7 +54,6 @@ class Rooms:
         nobody = np.full((self.resources, 1), _EMPTY, dtype=np.int64)
         self._taken: Ints = np.hstack([self.ask.T, nobody])
         """What a pod of each group, and of the group of no pods, would leave of each row."""
-        self.asks = np.ascontiguousarray(self.ask.T)
         self._column = [row.copy() for row in self.ask]
         self._block = [row.reshape(-1, 1).copy() for row in self.ask]
         self.least_ask: Ints = self.ask.min(axis=0)
@@ -67,6 +66,13 @@ class Rooms:
         self.weight: Floats = 1.0 / np.maximum(1.0, self.ask.mean(axis=0))
         """Per resource, what makes its amounts comparable: pods of mean size."""
         self._build_masks()
+        shapes = np.column_stack([self.ask, self.place_class])
+        _, first, shape = np.unique(shapes, axis=0, return_index=True, return_inverse=True)
+        self._shape: Ints = shape.reshape(-1)
+        """Per group, its shape."""
+        self._asks = np.ascontiguousarray(self.ask[first].T)
+        """What a pod of each shape asks for of each row."""
+        self._class = self.place_class[first]
         self.part = [group.part for group in groups]
         entered = True if self._admits is None else self._admits.any(axis=0)
         self._places = [mask_of(self.nodes, nodes) & entered for nodes in scope.parts]
@@ -227,25 +233,27 @@ class Rooms:
         nodes = useful.nonzero()[0]
         if not len(nodes):
             return np.zeros(self.count, dtype=np.bool_)
-        mask = self.free[0, nodes][:, None] >= self.asks[0]
+        mask = self.free[0, nodes][:, None] >= self._asks[0]
         for r in range(1, self._shared):
-            mask &= self.free[r, nodes][:, None] >= self.asks[r]
+            mask &= self.free[r, nodes][:, None] >= self._asks[r]
         for r in range(self._shared, self.resources):
-            mask[:, self.asks[r] > 0] &= (self.free[r, nodes] > 0)[:, None]
+            mask[:, self._asks[r] > 0] &= (self.free[r, nodes] > 0)[:, None]
         if self._admits is not None:
-            mask &= self._admits[self.place_class[:, None], nodes].T
-        return np.asarray(mask.any(axis=0), dtype=np.bool_)
+            mask &= self._admits[self._class[:, None], nodes].T
+        return np.asarray(mask.any(axis=0)[self._shape], dtype=np.bool_)
 
     def taking(self, slots: Ints, groups: Ints) -> Mask:
         """Per group asked, whether a pod fits once one of the pods of some slots has left."""
-        rows = self.asks[0, groups][:, None] <= self.offer[0, slots]
+        shapes, shape = np.unique(self._shape[groups], return_inverse=True)
+        asks = self._asks[:, shapes]
+        rows = asks[0][:, None] <= self.offer[0, slots]
         for r in range(1, self._shared):
-            rows &= self.asks[r, groups][:, None] <= self.offer[r, slots]
+            rows &= asks[r][:, None] <= self.offer[r, slots]
         for r in range(self._shared, self.resources):
-            rows[self.asks[r, groups] > 0] &= self.offer[r, slots] > 0
+            rows[asks[r] > 0] &= self.offer[r, slots] > 0
         if self._slot_admits is not None:
-            rows &= self._slot_admits[self.place_class[groups][:, None], slots]
-        return np.asarray(rows.any(axis=1), dtype=np.bool_)
+            rows &= self._slot_admits[self._class[shapes][:, None], slots]
+        return np.asarray(rows.any(axis=1)[shape], dtype=np.bool_)
 
     def admitted(self, groups: Ints, n: int) -> Mask:
         """Per group asked, whether a node admits its pods."""
@@ -276,10 +284,15 @@ class Rooms:
         most
             Pods that leave at most.
         """
-        gone = np.where(leaving[self.group_at], self._taken[:, self.group_at], 0)
-        room = self.free + most * gone.reshape(self.resources, self.nodes, self.width).sum(2)
-        mask = (room >= self._block[g]).all(axis=0)
+        slots = leaving[self.group_at].nonzero()[0]
         allowed = self.allowed[g]
         if allowed is not None:
-            mask &= allowed
-        return np.flatnonzero(mask)
+            slots = slots[allowed[self.node_at[slots]]]
+        if not len(slots):
+            return slots
+        nodes = self.node_at[slots]
+        first = np.diff(nodes, prepend=-1).nonzero()[0]
+        nodes = nodes[first]
+        gone = np.add.reduceat(self._taken[:, self.group_at[slots]], first, axis=1)
+        room = self.free[:, nodes] + most * gone
+        return np.asarray(nodes[(room >= self._block[g]).all(axis=0)], dtype=np.int64)

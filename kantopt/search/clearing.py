@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from kantopt.search.insertion.fill import fill, room_for
+from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.shapes import Mask
@@ -136,7 +137,7 @@ class _Emptying:
         state, placer = self.state, self.preemption.placer
         wants = placer.wants(j)
         level = placer.required_level(j)
-        levels = self.victims.priorities_below(self.below)
+        levels = [Level(most) for most in self.victims.priorities_below(self.below)]
         if any(state.placed[s] for s in state.instance.jobs[j].podsets) or not levels:
             return
         least = [want.least if placer.is_gang(j) else want.most for want in wants]
@@ -147,7 +148,9 @@ class _Emptying:
         of = np.zeros(state.size, np.int64) if level is None else placer.domains.of[level]
         costs, _ = self.victims.shared_costs(levels[-1], need, np.where(could > 0, of, -1))
         # Who moves takes the room of the least, as a rule.
-        evicting = self.relocation.gpus * self.victims.gone.dearer(levels[0], levels[-1])
+        evicting = self.relocation.gpus * self.victims.gone.dearer(
+            levels[0].priority, levels[-1].priority
+        )
         costs = (costs + evicting) * _MOVES + self.relocation.toll
         prices = costs / np.maximum(could, 1)
         found = []
@@ -177,16 +180,17 @@ class _Emptying:
 
     def _push_one(self, s: int, within: Mask, below: int) -> bool:
         state, victims = self.state, self.victims
-        for level in victims.priorities_below(below):
+        for most in victims.priorities_below(below):
+            level = Level(most)
             with victims.without(level):
                 nodes = np.flatnonzero((room_for(state, s, 1) > 0) & within)
             costs = victims.costs(level)[nodes]
             best: tuple[list[int], list[Change]] | None = None
             for n in nodes[np.lexsort((nodes, costs))][:_MOST_NODES].tolist():
                 mark = state.mark()
-                self._evict(n, level + 1)
+                self._evict(n, most + 1)
                 if self.preemption.placer.place_on(s, n):
-                    self.preemption.put_back.spare(mark, level + 1)
+                    self.preemption.put_back.spare(mark, most + 1)
                     harm = victims.gone.harm()
                     if best is None or harm < best[0]:
                         best = harm, state.journal[mark:]

@@ -12,7 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains import rooms
-from kantopt.search.chains.chain import put, settle
+from kantopt.search.chains.chain import put, replace, settle
 from kantopt.search.chains.gather import gather
 from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
@@ -62,6 +62,23 @@ def test_a_chain_longer_than_the_limit_on_moves_is_not_begun() -> None:
     for most, moves in ((2, 0), (3, 3)):
         instance = staircase(3, limits={"moves": most})
         assert measure(instance, improved(instance), tiers_of(instance))[-1] == moves
+
+
+def test_a_victim_comes_back_where_who_came_evicts_whom_it_may_not() -> None:
+    """The new pod took the node of ``mid``, which may not evict ``low``; the new one may."""
+    jobs = [
+        job("mid", pods(cpu=2, on=["a"]), priority=5),
+        job("low", pods(cpu=2, on=["b"]), priority=1),
+        job("new", pods(cpu=2), priority=9),
+    ]
+    objectives = [{"unplaced": {"by": "priority", "unit": "pod"}}, "evictions"]
+    instance = question([node("a", cpu=2), node("b", cpu=2)], jobs, objectives=objectives)
+    start = placed(instance, new=["a"], mid=[])
+    packing = Packing(scope_of(instance, start), tiers_of(instance), (0,) * 9, 0)
+    jobs_of = [instance.jobs[group.job].name for group in packing.scope.groups]
+    names = [name.removeprefix("default/") for name in jobs_of]
+    assert replace(packing, names.index("mid"), 0.0) == [names.index("low")]
+    assert [packing.on[names.index(name)] for name in ("mid", "low", "new")] == [{0: 1}, {}, {1: 1}]
 
 
 def service(name: str, on: list[str], **more: Any) -> Any:

@@ -28,6 +28,23 @@ def test_the_least_important_pod_that_makes_room_gives_way() -> None:
     assert where(instance, placement, "j") == {"b": 1}
 
 
+@pytest.mark.parametrize("spared", ["elastic", "low"])
+def test_whom_a_gang_can_do_without_goes_before_anybody_is_displaced(spared: str) -> None:
+    """Where evictions are counted by priority before what is displaced, the least goes as ever."""
+    jobs = [
+        job("elastic", pods(count=2, cpu=2, minCount=1, on=["a", "c"]), priority=5),
+        running("low", ["b"], cpu=2, priority=1),
+        job("j", pods(cpu=2), priority=9),
+    ]
+    objectives = [{"unplaced": {"by": "priority", "unit": "gpu"}}, "evictions"]
+    if spared == "elastic":
+        objectives.reverse()
+    instance = question([node(n, cpu=2) for n in "abc"], jobs, objectives=objectives)
+    gone = 2 - sum(where(instance, built(instance), "elastic").values())
+    assert gone == (0 if spared == "elastic" else 1)
+    assert where(instance, built(instance), "low") == ({} if spared == "elastic" else {"b": 1})
+
+
 def test_pods_that_still_fit_are_put_back() -> None:
     """Two of the four cores suffice, so two of the four pods stay."""
     jobs = [running("r", ["a"] * 4), job("j", pods(cpu=2), priority=9)]

@@ -130,33 +130,73 @@ def _carry_out(packing: Packing, g: int, path: Path, noise: float) -> bool:
 def replace(packing: Packing, g: int, noise: float) -> list[int] | None:
     """Place one pod of a group and leave out others that count less; return their groups."""
     lesser = packing.lesser(g)
-    if lesser is None:
-        return None
     rows = packing.makes_room(g)
-    rows &= lesser[packing.group_at]
     if packing.fixed_place[g]:
         rows &= np.isin(packing.node_at, packing.vacant_homes(g))
-    slots = np.flatnonzero(rows).tolist()
-    if slots:
-        shift = packing.noise(len(slots))
-        slot = min(
-            zip(slots, shift.tolist(), strict=True),
-            key=lambda item: _loss(packing, item[0], noise * item[1]),
-        )[0]
+    less = rows if lesser is None else rows & lesser[packing.group_at]
+    slot = None if lesser is None else _least_loss(packing, less, noise)
+    path: Path = ()
+    if slot is not None:
         victims = [(int(packing.node_at[slot]), int(packing.group_at[slot]))]
     else:
-        victims = _several(packing, g, lesser)
+        victims = [] if lesser is None else _several(packing, g, lesser)
+        if not victims:
+            path, victims = _by_another(packing, g, rows, noise)
         if not victims:
             return None
     mark, before = len(packing.journal), packing.offended()
-    n = victims[0][0]
-    for node, i in victims:
+    for node, i in (*path, *victims):
         packing.remove(i, node)
-    packing.add(g, n)
+    packing.add(g, path[0][0] if path else victims[0][0])
+    for _, i in path:
+        packing.add(i, victims[0][0])
     if packing.offended() > before or (packing.limited and packing.broken()):
         packing.undo(mark)
         return None
     return [i for _, i in victims]
+
+
+def _by_another(
+    packing: Packing, g: int, rows: Mask, noise: float
+) -> tuple[Path, list[tuple[int, int]]]:
+    """Return who makes way for a pod, and whom that one evicts, which the pod itself may not.
+
+    ``rows``: slots whose pods make room for it.
+    """
+    best: tuple[tuple[int, bool, float], Path, list[tuple[int, int]]] | None = None
+    tried = set[int]()
+    for slot in rows.nonzero()[0].tolist():
+        i = int(packing.group_at[slot])
+        if i in tried or packing.placed[i] <= packing.running[i] or len(tried) >= _TRIES:
+            continue
+        tried.add(i)
+        lesser = packing.lesser(g, by=i)
+        if lesser is None:
+            continue
+        there = packing.makes_room(i)
+        there &= lesser[packing.group_at]
+        n = int(packing.node_at[slot])
+        there &= packing.node_at != n
+        victim = _least_loss(packing, there, noise)
+        if victim is None:
+            continue
+        loss = _loss(packing, victim, 0.0)
+        if best is None or loss < best[0]:
+            victims = [(int(packing.node_at[victim]), int(packing.group_at[victim]))]
+            best = loss, ((n, i),), victims
+    return best[1:] if best else ((), [])
+
+
+def _least_loss(packing: Packing, rows: Mask, noise: float) -> int | None:
+    """Return the slot of some whose pod is left out with the least harm."""
+    slots = np.flatnonzero(rows).tolist()
+    if not slots:
+        return None
+    shift = packing.noise(len(slots))
+    return min(
+        zip(slots, shift.tolist(), strict=True),
+        key=lambda item: _loss(packing, item[0], noise * item[1]),
+    )[0]
 
 
 def _loss(packing: Packing, slot: int, shift: float) -> tuple[int, bool, float]:

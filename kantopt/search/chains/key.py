@@ -52,6 +52,7 @@ def effects_of(
     ``surplus``: they are members of a gang beyond its minimum.
     """
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
+    needed = max(job.min_count, job.roles[first.role].min_count)
     unplaced, jobs, disruption = [], [], []
     for i, tier in enumerate(tiers, 1):
         if not tier.concerns(job):
@@ -63,6 +64,8 @@ def effects_of(
                     jobs.append(i)
             elif tier.surplus == surplus and (pod := tier.weight(first)):
                 unplaced.append((i, pod))
+        elif tier.metric is Metric.DISPLACED and surplus and group.running >= needed:
+            continue  # the job can do without
         elif tier.metric in _DISTURBANCE and group.running:
             disruption.append((i, *disturbance(tier, job, first)))
     placing = min([(i, pod) for i, pod in unplaced] + [(i, 1) for i in jobs], default=(NEVER, 0))

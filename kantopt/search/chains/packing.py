@@ -121,8 +121,11 @@ class Packing(Rooms):
         """Per slot, the size of its pods relative to the largest."""
         return self._relative[self.group_at]
 
-    def lesser(self, g: int) -> Mask | None:
-        """Groups of which a pod may be left out for one of group ``g``; ``None`` if none may."""
+    def lesser(self, g: int, by: int | None = None) -> Mask | None:
+        """Groups of which a pod may be left out for one of group ``g``; ``None`` if none may.
+
+        ``by``: a new pod of that group takes the place, and makes way for the one of ``g``.
+        """
         mine = self.coming[g]
         key = mine.placing, mine.value
         if key not in self._lesser:
@@ -134,7 +137,7 @@ class Packing(Rooms):
         less = [
             i for i in self._lesser[key] if self._after[i] is None or _less(self.leaving[i], mine)
         ]
-        found = list(self._giving_way(g, less))
+        found = list(self._giving_way(g, less, by))
         if not found:
             return None
         return mask_of(self.count + 1, found)
@@ -165,12 +168,12 @@ class Packing(Rooms):
         )
         return mask_of(self.count + 1, list(self._giving_way(g, equal)))
 
-    def _giving_way(self, g: int, groups: Iterable[int]) -> Iterator[int]:
+    def _giving_way(self, g: int, groups: Iterable[int], by: int | None = None) -> Iterator[int]:
         """Those of some groups of which a pod may be left out for one of group ``g``."""
         placed, least, running = self.placed, self.least, self.running
-        new, mine = placed[g] >= running[g], self.coming[g].placing
+        new, mine = by is not None or placed[g] >= running[g], self.coming[g].placing
         instance, of = self.scope.instance, self.scope.groups
-        job, strict = of[g].job, instance.strict
+        job, strict = of[g if by is None else by].job, instance.strict
         for i in groups:
             if placed[i] <= least[i]:
                 continue

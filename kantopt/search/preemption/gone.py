@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from kantopt.search.state import State
 from kantopt.verify.metrics.displaced import running_parts
 from kantopt.verify.metrics.unplaced import missing_of
 
+NOBODY = -(2**63)
+"""Below every priority."""
 _MOST_ROOMS = 16
 """Priorities for which the room is kept up to date; for others it is added up anew."""
 
@@ -34,6 +37,17 @@ class Room:
     costs: Ints
 
 
+class Level(NamedTuple):
+    """Who may go: all pods up to a priority, and what gangs up to a higher one can do without."""
+
+    priority: int
+    spare: int | None = None
+
+    def spares(self, priority: int) -> bool:
+        """Whether of a priority only those may go whom gangs can do without."""
+        return self.spare is not None and self.priority < priority <= self.spare
+
+
 class Gone:
     """Evicted pods by job and by node, their cost, and the room that the others could still give.
 
@@ -47,6 +61,8 @@ class Gone:
         Jobs that may have to go as a whole.
     whole
         Whether one of those has to as it stands.
+    spare
+        Pods that a gang can do without as it stands.
     """
 
     def __init__(
@@ -55,11 +71,13 @@ class Gone:
         able: Mapping[int, list[int]],
         tied: Container[int],
         whole: Callable[[Job], bool],
+        spare: Callable[[Job], int],
     ) -> None:
         self._state = state
         self._able = able
         self._tied = tied
         self._whole = whole
+        self._spare = spare
         self._read = len(state.shifted)
         self._lost: dict[_Place, int] = {}
         """Pods that left a spot, by pod set and spot; less than 0 where pods arrived."""
@@ -90,6 +108,14 @@ class Gone:
             )
         }
         """Priorities of which it counts more how many GPUs are displaced than how many pods."""
+        ranks = [
+            tier.metric is Metric.EVICTIONS or tier.surplus
+            for tier in tiers
+            if tier.metric in (Metric.UNPLACED, Metric.DISPLACED, Metric.EVICTIONS)
+            and tier.unit != "jobs"
+        ]
+        self.spares_first = False in ranks and ranks == sorted(ranks)
+        """Whether evicting whom gangs can do without is less harm than displacing anybody."""
         self._displaced: dict[Tier, dict[int, int]] = {
             tier: {} for tier in self._tiers if tier.metric is Metric.DISPLACED
         }
@@ -157,9 +183,13 @@ class Gone:
 
     # -- what more could go
 
-    def room(self, priority: int) -> Room:
-        """Return the room that all pods up to a priority could still give."""
+    def room(self, level: Level) -> Room:
+        """Return the room that all pods who may go could still give."""
         self._sync()
+        room = self._room(level.priority)
+        return room if level.spare is None else self._with_spare(room, level)
+
+    def _room(self, priority: int) -> Room:
         if priority not in self._rooms:
             if len(self._rooms) >= _MOST_ROOMS:
                 del self._rooms[next(iter(self._rooms))]
@@ -189,6 +219,30 @@ class Gone:
         ]
         state.give(pods, room.free, room.devices)
         return room
+
+    def _with_spare(self, room: Room, level: Level) -> Room:
+        """Return a room with what gangs of higher priorities can do without."""
+        state = self._state
+        more = Room(room.free.copy(), room.devices.copy(), room.costs.copy())
+        for j, podsets in self._able.items():
+            job = state.instance.jobs[j]
+            spare = self._spare(job) if level.spares(job.priority) else 0
+            pods = [
+                (s, spot, min(pods, spare))
+                for s in (podsets if spare else ())
+                for spot, pods in state.spots[s].items()
+            ]
+            state.give(pods, more.free, more.devices)
+            for s, spot, going in pods:
+                more.costs[spot.node] += self.toll(s, level) * going
+        return more
+
+    def toll(self, s: int, level: Level) -> int:
+        """What evicting a pod costs beside others who may go; what gangs can spare is cheap."""
+        job = self._state.instance.job_of(s)
+        if level.spares(job.priority):
+            return self._state.instance.podsets[s].disruption_cost
+        return self.price(s) * self.dearer(job.priority, level.priority)
 
     def _costs_of(self, job: Job) -> dict[int, int]:
         """Cost of clearing each node of a job's pods; of one that must go whole, of all of it."""

@@ -13,16 +13,14 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.preemption.gone import NOBODY
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change, State
-
-_NOBODY = -(2**63)
-"""Below every priority."""
 
 
 def _reach(job: Job) -> int:
     """Below which priority pods are that a job may evict."""
-    return job.priority if job.may_preempt else _NOBODY
+    return job.priority if job.may_preempt else NOBODY
 
 
 class Left(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Want
+from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.pushing import Place, Pushing
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change
@@ -27,7 +28,7 @@ class Preemption(Pushing):
 
     def _push_in(self, j: int, wants: list[Want], place: Place) -> bool:
         priority = self.state.instance.jobs[j].priority
-        for level in self.victims.priorities_below(priority):
+        for level in self.victims.levels_below(priority):
             now = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
             with self.victims.without(level):
                 could = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
@@ -53,7 +54,7 @@ class Preemption(Pushing):
         return False
 
     def _tries(
-        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: int
+        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: Level
     ) -> Iterator[tuple[Mask, bool]]:
         """Where to look, and whether the nodes of a gang share its cost: for many both ways."""
         regions = self._regions(j, wants, now, could, level)
@@ -123,7 +124,7 @@ class Preemption(Pushing):
                     self.state.add(s, spot, pods)
 
     def _regions(
-        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: int
+        self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: Level
     ) -> list[Mask]:
         """Where to look: domains of the required level, nodes for a single pod, or everywhere."""
         state, domains = self.state, self.placer.domains
@@ -156,7 +157,7 @@ class Preemption(Pushing):
         wants: list[Want],
         place: Place,
         region: Mask,
-        level: int,
+        level: Level,
         rooms: tuple[list[Ints], list[Ints]],
         *,
         shared: bool,
@@ -168,7 +169,7 @@ class Preemption(Pushing):
             return False
         return self.put_back.settles(seen)
 
-    def _free_quota(self, j: int, wants: list[Want], level: int) -> bool:
+    def _free_quota(self, j: int, wants: list[Want], level: Level) -> bool:
         """Evict from the job's queue and its cohort until the job is within quota."""
         state = self.state
         queue = state.instance.jobs[j].queue
@@ -178,14 +179,16 @@ class Preemption(Pushing):
         if state.admits(j, least):
             return True
         rivals = state.instance.rivals(queue)
-        jobs = [v for v in self.victims.jobs if v.queue in rivals and v.priority <= level]
+        jobs = [v for v in self.victims.jobs if v.queue in rivals]
         for own in (True, False):
             for victim in sorted(jobs, key=lambda v: (v.priority, v.index)):
                 if (victim.queue == queue) is not own:
                     continue
                 for s in state.instance.running_of(victim.index):
+                    if not self.victims.may_go(level, victim.priority, s):
+                        break
                     for spot in sorted(state.spots[s]):
-                        self.victims.evict(s, spot)
+                        self.victims.evict(s, spot, level=level)
                         if state.admits(j, least):
                             return True
         return False
@@ -195,7 +198,7 @@ class Preemption(Pushing):
         wants: list[Want],
         place: Place,
         region: Mask,
-        level: int,
+        level: Level,
         rooms: tuple[list[Ints], list[Ints]],
         *,
         shared: bool,
@@ -224,13 +227,14 @@ class Preemption(Pushing):
             while queue and missing > 0:
                 n = queue.pop(0)
                 missing -= int(gain[n])
-                batch += [x for x in self.victims.on_node(n) if x[0] <= level]
-            more = [x for x in batch if self.victims.evict(x[1], x[2])]
+                on_node = self.victims.on_node(n)
+                batch += [x for x in on_node if self.victims.may_go(level, x[0], x[1])]
+            more = [x for x in batch if self.victims.evict(x[1], x[2], level=level)]
             if place(region):
                 return True
             if more:  # gangs have given what they could spare: now the rest of them
                 for _, s, spot in more:
-                    self.victims.evict(s, spot)
+                    self.victims.evict(s, spot, level=level)
                 if place(region):
                     return True
             missing = max(1, len(nodes) // 8)

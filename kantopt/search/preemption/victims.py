@@ -12,7 +12,7 @@ from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.preemption.full import Full
-from kantopt.search.preemption.gone import Gone
+from kantopt.search.preemption.gone import NOBODY, Gone, Level
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 
@@ -55,7 +55,7 @@ class Victims:
                 self._here.setdefault(spot.node, []).append((s, spot))
         self._on_node: dict[int, list[tuple[int, int, Spot]]] = {}
         tied = self._rigid | {job.index for job in self.jobs if self._gang(job)}
-        self.gone = Gone(state, able, tied, self._must_go_whole)
+        self.gone = Gone(state, able, tied, self._must_go_whole, self._spare)
         self._bound = {job.index for job in self.jobs if self._held_elsewhere(job)}
         """Jobs for whose return more than the room on their nodes counts."""
 
@@ -86,6 +86,10 @@ class Victims:
     def _gang(self, job: Job) -> bool:
         return job.is_gang and self._gangs
 
+    def _spare(self, job: Job) -> int:
+        """Pods that a gang can do without, if it gives up any but as a whole."""
+        return self._slack(job) if self._gang(job) and job.index not in self._rigid else 0
+
     def _slack(self, job: Job, s: int | None = None) -> int:
         """Pods that a gang can lose, at most, before it falls below its minimum."""
         state = self.state
@@ -103,6 +107,26 @@ class Victims:
     def priorities_below(self, priority: int) -> list[int]:
         """Priorities of jobs that may be evicted for a job of some priority, the lowest first."""
         return [level for level in self._priorities if level < priority]
+
+    def levels_below(self, priority: int) -> list[Level]:
+        """Who may go for a job of some priority, from the least harm on.
+
+        Where tiers have it so, those first whom gangs can do without.
+        """
+        below = self.priorities_below(priority)
+        spare = sorted(
+            {j.priority for j in self.jobs if j.priority < priority and self._spare(j)}
+            if self.gone.spares_first
+            else ()
+        )
+        first = [Level(NOBODY, most) for most in spare]
+        return first + [Level(most, spare[-1] if spare else None) for most in below]
+
+    def may_go(self, level: Level, priority: int, s: int) -> bool:
+        """Whether a pod of a pod set and priority is among those who may go, as things stand."""
+        if level.spares(priority):
+            return self._spare(self.state.instance.job_of(s)) > 0
+        return priority <= level.priority
 
     def evicted(self, s: int) -> int:
         """Pods of a running pod set that are evicted now."""
@@ -123,11 +147,11 @@ class Victims:
             return 2**62
         return self._limit - self.gone.pods()
 
-    def evict(self, s: int, spot: Spot, most: int = 2**62) -> bool:
+    def evict(self, s: int, spot: Spot, most: int = 2**62, *, level: Level | None = None) -> bool:
         """Evict the pods of a pod set on a spot, so many at most, with all that must go along.
 
-        A gang gives up members that it can spare; if it has none, it goes as a whole. Returns
-        whether pods are left that could go if asked for again.
+        A gang gives up members that it can spare; if it has none, it goes as a whole, if that may
+        go. Returns whether pods are left that could go if asked for again.
         """
         state = self.state
         job = state.instance.job_of(s)
@@ -137,7 +161,8 @@ class Victims:
             return False
         spare = self._slack(job, s) if self._gang(job) else pods
         if job.index in self._rigid or not spare:
-            self._evict_job(job)
+            if level is None or not level.spares(job.priority):
+                self._evict_job(job)
             return False
         going = min(pods, spare, most, self._budget_left(s), self._limit_left())
         if going > 0:
@@ -194,9 +219,9 @@ class Victims:
         return limited or any(self.state.neighbours.concern(s) for s in job.podsets)
 
     @contextmanager
-    def without(self, priority: int) -> Iterator[None]:
-        """Pretend that all pods up to a priority that may be evicted are gone from their nodes."""
-        room = self.gone.room(priority)
+    def without(self, level: Level) -> Iterator[None]:
+        """Pretend that all pods who may go are gone from their nodes."""
+        room = self.gone.room(level)
         self.state.free += room.free
         self.state.devices += room.devices
         try:
@@ -205,8 +230,8 @@ class Victims:
             self.state.free -= room.free
             self.state.devices -= room.devices
 
-    def shared_costs(self, priority: int, most: int, domain: Ints) -> tuple[Ints, Ints]:
-        """Cost by node of evicting everything up to a priority, where many nodes are wanted.
+    def shared_costs(self, level: Level, most: int, domain: Ints) -> tuple[Ints, Ints]:
+        """Cost by node of evicting all who may go, where many nodes are wanted.
 
         A gang that must go as a whole leaves all its nodes at once: each bears a part of its cost,
         of so many nodes of its domain at most. Nodes in no domain, -1, are left out.
@@ -222,25 +247,23 @@ class Victims:
         whole: dict[tuple[int, int], set[int]] = {}
         here = self._here.keys() | self.state.moved_on.keys()
         for n in sorted(n for n in here if domain[n] >= 0):
-            for level, s, spot in self.on_node(n):
+            for priority, s, spot in self.on_node(n):
                 pods = state.spots[s].get(spot, 0)
-                if level > priority or not pods:
+                if not pods or not self.may_go(level, priority, s):
                     continue
                 job = state.instance.job_of(s)
-                j = job.index
                 if self._must_go_whole(job):
-                    whole.setdefault((j, int(domain[n])), set()).add(n)
+                    whole.setdefault((job.index, int(domain[n])), set()).add(n)
                 else:
-                    costs[n] += self.gone.price(s) * pods * self.gone.dearer(job.priority, priority)
+                    costs[n] += self.gone.toll(s, level) * pods
         for (j, _), nodes in sorted(whole.items()):
             job = state.instance.jobs[j]
-            cost = sum(self.gone.price(s) * state.placed[s] for s in job.podsets)
-            cost *= self.gone.dearer(job.priority, priority)
+            cost = sum(self.gone.toll(s, level) * state.placed[s] for s in job.podsets)
             there = sorted(nodes)
             costs[there] += cost // min(len(there), most)
             gang[there] = j
         return costs, gang
 
-    def costs(self, priority: int) -> Ints:
-        """Cost by node of evicting everything up to a priority; whole gangs where they must go."""
-        return self.gone.room(priority).costs
+    def costs(self, level: Level) -> Ints:
+        """Cost by node of evicting all who may go; whole gangs where they must go."""
+        return self.gone.room(level).costs

@@ -47,12 +47,14 @@ def counted_nodes(instance: Instance, selector: str = "", offers: str = "") -> f
 def offers_class(instance: Instance, node: Node, name: str) -> bool:
     """Whether a node offers a resource, of its own or on devices, or devices of a class.
 
-    ``gpu`` are GPUs of any kind, where no resource or class is called that.
+    ``gpu`` are GPUs of any kind, also where a resource or class is called that.
     """
+    if name == ANY_GPU and node.gpu_milli:
+        return True
     if any(device.device_class == name for device in node.devices):
         return True
-    if name in instance.resources:
-        r = instance.resources.index(name)
-        own = node.capacity[r]
-        return own is None or own > 0 or any(device.capacity[r] for device in node.devices)
-    return name == ANY_GPU and node.gpu_milli > 0
+    if name not in instance.resources:
+        return False
+    r = instance.resources.index(name)
+    own = node.capacity[r]
+    return own is None or own > 0 or any(device.capacity[r] for device in node.devices)

@@ -255,3 +255,11 @@ def test_others_leave_a_node_for_pods_of_one_that_is_emptied() -> None:
     nodes = [node(name, gpu=8) for name in "abc"]
     assert tidied(asked(nodes, jobs, EMPTY)) == (2, 2)
     assert tidied(asked(nodes, jobs, EMPTY, limits={"moves": 1})) == (3, 0)
+
+
+def test_a_domain_is_not_emptied_into_its_own_empty_nodes() -> None:
+    names = ("a1", "a2", "b1", "b2")
+    nodes = [node(name, gpu=8, labels={"block": "x", "rack": name[0]}) for name in names]
+    jobs = [job("a", pods(gpu=4, on=["a1"])), job("b", pods(gpu=6, on=["b1"]), movable=False)]
+    goal: Any = {"domains_in_use": {"level": "rack", "target": 1}}
+    assert tidied(asked(nodes, jobs, goal)) == (0, 1)

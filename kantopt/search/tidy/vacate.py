@@ -28,7 +28,7 @@ _PRICED = (Metric.COST, Metric.ENERGY)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes to be emptied together, and the pods on them that keep them in use."""
+    """Nodes to be emptied together, used or not, and the pods that keep them in use."""
 
     nodes: tuple[int, ...]
     pods: tuple[tuple[int, Spot], ...]
@@ -147,7 +147,8 @@ class Vacation:
         for nodes in _members(group_of, used).values():
             if self._stuck[nodes].any():
                 continue
-            pods = [(s, spot) for n in nodes for s, spot, k in self._pods_on[n] for _ in range(k)]
+            on = (pod for n in nodes if used[n] for pod in self._pods_on[n])
+            pods = [(s, spot) for s, spot, k in on for _ in range(k)]
             instance = self.state.instance
             jobs = {instance.podsets[s].job for s, _ in pods} & self._restarts.jobs
             pods = [pod for pod in pods if instance.podsets[pod[0]].job not in jobs]
@@ -198,10 +199,10 @@ class Vacation:
 
 
 def _members(group_of: tuple[int | None, ...], used: Mask) -> dict[int, list[int]]:
-    """Nodes in use by the group that they are in."""
+    """Nodes of each group that has one in use."""
+    busy = {group_of[n] for n in np.flatnonzero(used).tolist()}
     members: dict[int, list[int]] = {}
-    for n in np.flatnonzero(used).tolist():
-        group = group_of[n]
-        if group is not None:
+    for n, group in enumerate(group_of):
+        if group is not None and group in busy:
             members.setdefault(group, []).append(n)
     return members

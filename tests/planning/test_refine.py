@@ -365,3 +365,14 @@ def test_nobody_is_placed_again_where_a_plan_leaves_nobody_out() -> None:
     run = run_from(instance, placed(instance, v=["a0", "b0"]), Options())
     complete(run, run.deadline, Process(run, both))
     assert not run.incumbent.tally.of("exchange").runs
+
+
+def test_who_waits_is_placed_at_no_cost_to_what_comes_first() -> None:
+    """A construction that uses another node is no plan, as a whole."""
+    jobs = [job("runs", pods(on=["a"])), job("fits"), job("large", pods(cpu=4))]
+    objectives = ["nodes_in_use", {"unplaced": {"unit": "job"}}]
+    instance = question([node("a"), node("b")], jobs, objectives=objectives)
+    run = run_from(instance, instance.current, Options(engine="fast"))
+    run.construct()
+    refine(run)
+    assert run.incumbent.values == (1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
@@ -45,6 +46,7 @@ def refine(run: Run, process: SolverProcess | None = None) -> bool:
     if fresh is best or best.placement is fresh.placement:
         run.strategy = strategy.value
     _tidy(run, fresh.placement, deadline, look)
+    _insert(run, deadline)
     return True
 
 
@@ -69,6 +71,18 @@ def _tidy(run: Run, fresh: Placement, deadline: Deadline, look: Callable[[], boo
 
             start = fresh if afresh else best.placement
             tidy(best.searched, start, run.tiers, deadline, run.options.seed, found)
+
+
+def _insert(run: Run, deadline: Deadline) -> None:
+    """Place who waits at no cost to what comes before, where construction has paid for it."""
+    from kantopt.search.tidy.harmless import above_pending, insert_harmless
+
+    best, above = run.incumbent, above_pending(run.tiers)
+    if above and best.leaves_out() and not deadline.cuts() and best.tally.may(LOCAL_SEARCH):
+        strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
+        end = deadline.share(shares.FIT)
+        more = insert_harmless(best.searched, best.placement, above, strategy, end)
+        best.offer(more, LOCAL_SEARCH.name)
 
 
 def bring_closer(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:
@@ -160,3 +174,4 @@ def _construct(
     if best.tally.may(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)
         best.offer(others, EXCHANGE.name)
+    _insert(run, deadline)

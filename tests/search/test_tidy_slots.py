@@ -78,3 +78,23 @@ def test_no_more_pods_move_than_may(limit: int, slots: int, moves: int) -> None:
 def test_as_many_slots_are_made_as_are_wanted() -> None:
     goal = {"fragment_rate": {"resource": GPU, "size": 8, "target": 1}}
     assert made(asked(*TWICE, nodes="abcdef", goals=(goal, "moves")))[1] == 2
+
+
+def makes_way(gpus: int, *nodes: Document) -> Instance:
+    """A pod that keeps a slot from ``a`` fits on ``b`` but for the CPU that another has there."""
+    jobs = [
+        job("x", pods(cpu=2, gpu=2, on=["a"])),
+        job("y", pods(cpu=4, gpu=gpus, on=["b"])),
+        on("s", "b", 6 - gpus, movable=False),
+    ]
+    return question([*(node(name, gpu=8) for name in "ab"), *nodes], jobs, objectives=SLOTS)
+
+
+def test_others_leave_a_node_for_a_pod_that_finds_no_place() -> None:
+    assert made(makes_way(0, node("c"))) == (0, 2)
+    assert made(makes_way(0, node("c", gpu=8))) == (0, 2)
+
+
+def test_nobody_who_leaves_for_another_takes_a_slot() -> None:
+    assert made(makes_way(1, node("c", gpu=8))) == (1, 0)
+    assert made(makes_way(1, node("c", gpu=8), node("d", gpu=1))) == (0, 2)

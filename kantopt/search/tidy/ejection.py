@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kantopt.problem.cluster import Spot
@@ -27,8 +29,13 @@ class Ejection:
             for spot in sorted(spots) if movers.movable[s] else ():
                 self._movable_on.setdefault(spot.node, []).append((s, spot))
 
-    def move(self, s: int, spot: Spot, mask: Mask) -> bool:
-        """Move a pod to one of some nodes, others of these for whom it leaves; say if it could."""
+    def move(
+        self, s: int, spot: Spot, mask: Mask, open_to: Callable[[int], Mask] | None = None
+    ) -> bool:
+        """Move a pod to one of some nodes, others of these for whom it leaves; say if it could.
+
+        ``open_to`` says where pods of a pod set may go that leave, if not to the same nodes.
+        """
         state = self._state
         ways = []
         nodes = np.flatnonzero(mask & self._movers.targets(s, spot))
@@ -39,11 +46,13 @@ class Ejection:
                 ways.append((len(leaving), sum(sizes), n, leaving))
         for *_, n, leaving in sorted(ways)[:_MOST_WAYS]:
             mark, only = state.mark(), mask_of(state.size, (n,))
-            elsewhere = mask & ~only
-            if all(self._fullest.move(*pod, elsewhere) is not None for pod in leaving) and (
-                self._fullest.move(s, spot, only) is not None
-            ):
-                return True
+            for other, at in leaving:
+                elsewhere = mask if open_to is None else open_to(other)
+                if self._fullest.move(other, at, elsewhere & ~only) is None:
+                    break
+            else:
+                if self._fullest.move(s, spot, only) is not None:
+                    return True
             state.undo(mark)
         return False
 

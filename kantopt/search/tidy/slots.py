@@ -1,12 +1,12 @@
 """Bin emptying for slots: of a node so many pods leave as make one slot more, together.
 
 Where no pod by itself makes one, each step of steepest descent gains nothing. They go where they
-cost no slot, best fit.
+cost no slot, best fit; at last also where others leave these first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.relocation.movers import Movers
-from kantopt.search.shapes import Ints, mask_of
+from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import UNLIMITED, State
+from kantopt.search.tidy.ejection import Ejection
 from kantopt.search.tidy.targets import Fullest
 
 _Pod = tuple[int, Spot]
@@ -38,10 +39,12 @@ class Slots:
         self.state, self._r, self._size = state, tier.resource, tier.size
         self._movers = Movers(state)
         self._fullest = Fullest(state, self._movers)
+        self._ejection = Ejection(state, self._movers, self._fullest)
         counts = mask_of(state.size, counted(state.instance, tier))
         self._counts = counts & (state.capacity[self._r] < UNLIMITED)
         self.marks: list[int] = []
         """Where the moves for each slot end."""
+        self._eject = False
 
     @staticmethod
     def applies(tier: Tier) -> bool:
@@ -49,18 +52,23 @@ class Slots:
         on_nodes = tier.resource is not None and tier.device_class is None
         return tier.metric is Metric.FRAGMENT_RATE and on_nodes
 
-    def run(self, over: Callable[[], bool], wanted: int | None) -> None:
-        """Make slots until there are so many more as ``wanted``, or none can be made."""
-        arrived: set[int] = set()
-        gained, before = 0, -1
-        while gained > before and not over():  # who found no place may find one that others left
-            before = gained
+    def run(self, over: Callable[[], bool], wanted: int, *, eject: bool = False) -> None:
+        """Make slots until there are so many more as ``wanted``, or none can be made.
+
+        With ``eject`` others make way on nodes that take a pod only then.
+        """
+        arrived = {spot.node for _, spot, pods in self.state.journal if pods > 0}
+        self.marks, self._eject, before = [], eject, -1
+        # Who found no place may find one that others have left.
+        while len(self.marks) > before and not over():
+            before = len(self.marks)
+            hopeless: set[Hashable] = set()
             leaving = self._leaving(arrived)
             for n in sorted(leaving, key=lambda n: (len(leaving[n]), n)):
-                if over() or (wanted is not None and gained >= wanted):
+                if over() or len(self.marks) >= wanted:
                     return
-                if n not in arrived and self._clear(n, leaving[n], arrived):
-                    gained += 1
+                if n not in arrived:
+                    self._clear(n, leaving[n], arrived, hopeless)
 
     def _pieces(self) -> Ints:
         """What of each node is free beyond whole slots."""
@@ -100,19 +108,43 @@ class Slots:
             lack -= self._asks(pod[0])
         return [] if lack > 0 else chosen
 
-    def _clear(self, n: int, pods: list[_Pod], arrived: set[int]) -> bool:
-        """Move pods off a node to where they cost no slot; if one finds no place, none moves."""
-        state, mark, taken = self.state, self.state.mark(), set[int]()
-        if any(state.spots[s].get(spot, 0) < pods.count((s, spot)) for s, spot in pods):
-            return False
+    def _clear(self, n: int, pods: list[_Pod], arrived: set[int], hopeless: set[Hashable]) -> None:
+        """Move pods off a node to where they cost no slot; if one finds no place, none moves.
+
+        Nor are others tried that are like one who found none by itself, ``hopeless``.
+        """
+        state, mark = self.state, self.state.mark()
         for s, spot in pods:
-            mask = (self._pieces() >= self._asks(s)) | ~self._counts
-            mask[n] = False
-            target = self._fullest.move(s, spot, mask)
-            if target is None:
+            kind, there = self._kind(s), state.spots[s].get(spot)
+            if not there or kind in hopeless or not self._move(s, spot, n):
+                alone = state.mark() == mark and state.pace.used_up(s, spot.node, n) is None
+                if self._eject and there and alone:
+                    hopeless.add(kind)
                 state.undo(mark)
-                return False
-            taken.add(target)
-        arrived |= taken
+                return
+        arrived |= {spot.node for _, spot, _ in state.journal[mark:]} - {n}
         self.marks.append(state.mark())
-        return True
+
+    def _kind(self, s: int) -> Hashable:
+        """What decides where a pod finds a place, but for the node that it leaves."""
+        if not self._movers.untied(s):
+            return s
+        return self.state.shape[s].index, self.state.instance.podsets[s].allowed
+
+    def _move(self, s: int, spot: Spot, n: int) -> bool:
+        """Move a pod off a node, also to where others leave for it."""
+
+        def open_to(s: int) -> Mask:
+            mask = self._costs_none(s)
+            mask[n] = False
+            return mask
+
+        mask = open_to(s)
+        if self._fullest.move(s, spot, mask) is not None:
+            return True
+        return self._eject and self._ejection.move(s, spot, mask, open_to)
+
+    def _costs_none(self, s: int) -> Mask:
+        """Nodes where a pod that fits takes no slot: beside whole ones, or as there is none."""
+        none = self.state.free[self._r] < self._size
+        return np.asarray((self._pieces() >= self._asks(s)) | none | ~self._counts)

@@ -15,7 +15,7 @@ from kantopt.cp.balance import arrives_in, balance
 from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.job import AntiAffinity, Spread
+from kantopt.problem.job import AntiAffinity, Job, Spread
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.spread import spread_domains
@@ -54,12 +54,17 @@ class _Kept:
     arriving: tuple[int, ...]
 
 
+def _entitled(job: Job, priority: int) -> bool:
+    """Whether a job may evict those of a priority."""
+    return job.may_preempt and job.priority > priority
+
+
 def _sides(m: Variables, priority: int) -> _Kept:
     victims, arriving = [], []
     evicting = False
     for podset in m.instance.podsets:
         s, job = podset.index, m.instance.jobs[podset.job]
-        entitled = job.may_preempt and job.priority > priority
+        entitled = _entitled(job, priority)
         if m.may_lose(podset) and job.priority >= priority:
             victims.append(s)
         if m.arrive[s] and not entitled:
@@ -254,13 +259,12 @@ def _use(m: Variables, kept: _Kept, queue: Queue, r: int) -> LinearExprT:
     victims, arriving = set(kept.victims), set(kept.arriving)
     terms: Terms = []
     for podset in m.instance.podsets:
-        s, amount = podset.index, podset.demand[r]
-        if amount and m.instance.jobs[podset.job].queue == queue.index:
-            if s in victims and s in arriving:
+        s, amount, job = podset.index, podset.demand[r], m.instance.jobs[podset.job]
+        if amount and job.queue == queue.index:
+            if podset.running and (s in victims or _entitled(job, kept.priority)):
                 terms.append((podset.count, amount))
                 continue
-            for spot, var in m.stay[s].items():
-                terms.append((_pods(m, s, spot) if s in victims else var, amount))
+            terms += [(var, amount) for var in m.stay[s].values()]
             if s in arriving:
                 terms += [(var, amount) for var in m.arrive[s].values()]
     return _sum(terms)

@@ -20,7 +20,7 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.campaign import some
 from tests.generate import random_instance
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import job, node, placed, pods, question
 
 
 def kept_from(state: State, j: int) -> tuple[Ints, Ints]:
@@ -119,3 +119,27 @@ def test_a_node_is_looked_at_again_only_if_somebody_came_or_left(
         state.add(instance.jobs[w].podsets[0], Spot(1), 1)
     assert not room.holds()
     assert sorted(looked) == [0, 1, 1, 2]
+
+
+def test_quota_of_a_more_important_pod_that_moves_is_nobody_elses() -> None:
+    running = [
+        job("low", pods(cpu=4, on=["a"]), queueName="q"),
+        job("high", pods(cpu=4, on=["b"]), priority=10, queueName="q"),
+    ]
+    waiting = [
+        job("important", pods(cpu=2), priority=20, queueName="q"),
+        job("never", pods(cpu=2), priority=9, queueName="q", preemptionPolicy="Never"),
+    ]
+    resources = [{"name": "cpu", "nominalQuota": 8}]
+    instance = question(
+        [node("a", cpu=8), node("b", cpu=8)],
+        [*running, *waiting],
+        queues=[{"name": "q", "resources": resources}],
+    )
+    moved = placed(instance, low=[], high=["a"], important=["b"])
+    state = State(instance, moved)
+    never = next(each.index for each in instance.jobs if each.name.endswith("never"))
+    with room_of_the_gone(state).held(never):
+        assert not state.admitted(instance.jobs[never].podsets[0], 1)
+    both = placed(instance, low=[], high=["a"], important=["b"], never=["b"])
+    assert not room_of_the_gone(State(instance, both)).holds()

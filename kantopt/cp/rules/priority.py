@@ -169,15 +169,15 @@ def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
 
 def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
     def make() -> LinearExprT:
-        terms: Terms = []
-        for podset in m.instance.podsets:
-            s, amount = podset.index, podset.demand[r]
-            if amount and m.instance.jobs[podset.job].queue == q:
-                if not _lesser(m, s, job):
-                    terms.append((m.total(s), amount))
-                else:
-                    terms += [(var, amount) for var in m.stay[s].values()]
-        return weighted(terms)
+        return weighted(
+            [
+                (m.total(podset.index), podset.demand[r])
+                for podset in m.instance.podsets
+                if podset.demand[r]
+                and m.instance.jobs[podset.job].queue == q
+                and (podset.running or not _lesser(m, podset.index, job))
+            ]
+        )
 
     return m.load(("without lesser", q, r, job.priority), make)
 

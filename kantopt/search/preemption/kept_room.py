@@ -66,7 +66,8 @@ class _LeftNow:
             if podset.running and state.placed[podset.index] < podset.count:
                 for spot, pods in podset.current.items():
                     self._homes.setdefault(spot.node, []).append((podset.index, spot, pods))
-        self._changed = list(self._homes)
+        # Quota is not asked node by node: there it matters who has come anywhere.
+        self._changed = [*self._homes, *state.bound_on] if self._homes else []
 
     def changed(self) -> Sequence[int]:
         """All at first: later on a node must have been touched."""
@@ -223,8 +224,8 @@ class KeptQuota:
     """What queues would use were victims from a priority up back, and their preemptors away.
 
     The counterpart of :class:`~kantopt.search.preemption.kept_room.KeptRoom`, which tells it what
-    has changed on a node. Where pods of one pod set are evicted and others move, the latter count
-    twice, unlike for the judge: that errs on the safe side.
+    has changed on a node. Who moves still counts. Where pods of one pod set are evicted and others
+    move, the latter count twice, unlike for the judge: that errs on the safe side.
     """
 
     def __init__(self, state: State, below: list[int]) -> None:
@@ -233,10 +234,8 @@ class KeptQuota:
         """Of each pod set, below which priority pods are that it may evict."""
         self._victims: dict[int, Amounts] = {}
         """What those use who are gone, by their priority."""
-        self._arrivals: dict[int, Amounts] = {}
-        """What those use who came, new or moved, by the priority below which they may evict."""
         self._new: dict[int, Amounts] = {}
-        """The same of new ones."""
+        """What new pods use, by the priority below which they may evict."""
         self._on: dict[int, list[tuple[dict[int, Amounts], int, Amounts]]] = {}
         """By node, what it adds to which of these."""
 
@@ -246,11 +245,8 @@ class KeptQuota:
         for whose, priority, amounts in self._on.pop(n, ()):
             whose[priority].subtract(amounts)
         mine = [(self._victims, jobs(s).priority, self._use(s, pods)) for s, _, pods in left]
-        for (s, _), pods in state.moved_on.get(n, {}).items():
-            mine.append((self._arrivals, self._below[s], self._use(s, pods)))
         for (s, _), pods in state.bound_on.get(n, {}).items():
-            use = self._use(s, pods)
-            mine += [(whose, self._below[s], use) for whose in (self._arrivals, self._new)]
+            mine.append((self._new, self._below[s], self._use(s, pods)))
         if mine := [each for each in mine if each[2]]:
             self._on[n] = mine
         for whose, priority, amounts in mine:
@@ -280,7 +276,7 @@ class KeptQuota:
         for priority, amounts in self._victims.items():
             if priority >= q:
                 found.update(amounts)
-        for below, amounts in self._arrivals.items():
+        for below, amounts in self._new.items():
             if below > q:
                 found.subtract(amounts)
         return found

@@ -119,12 +119,12 @@ class _Lesser:
 
     @cached_property
     def _quotas(self) -> Quotas:
-        """Quotas without the lesser pods."""
+        """Quotas without the lesser pods that are new: who moves uses what he used."""
         instance = self._state.instance
         return self._state.quotas.without(
-            (instance.job_of(s).queue, podset.demand, pods, 0 if podset.running else pods)
+            (instance.job_of(s).queue, podset.demand, pods, pods)
             for s, _, pods in self._pods
-            for podset in (instance.podsets[s],)
+            if not (podset := instance.podsets[s]).running
         )
 
     @cached_property

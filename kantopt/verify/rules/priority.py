@@ -67,8 +67,7 @@ def check_priority(step: Step) -> Iterator[Violation]:
                     f"{sum(unit.values())} of 0 pods evicted that fit back on {', '.join(nodes)}",
                 )
     for priority in sorted(gone):
-        kept = _kept(step, priority, every_spot=True)
-        for violation in _broken(step, kept, priority):
+        for violation in _broken(step, priority):
             yield Violation(
                 Rule.PRIORITY,
                 violation.subject,
@@ -77,14 +76,14 @@ def check_priority(step: Step) -> Iterator[Violation]:
             )
 
 
-def _broken(step: Step, kept: Step, priority: int) -> Iterator[Violation]:
+def _broken(step: Step, priority: int) -> Iterator[Violation]:
     """What arrivals break that may not evict a priority, whose victims are back."""
     instance = step.instance
 
     def entitled(j: int) -> bool:
         return instance.jobs[j].may_preempt and instance.jobs[j].priority > priority
 
-    counted = _kept(step, priority, every_spot=False)
+    kept, counted = _kept(step, priority, entitled), _counted(step, priority, entitled)
     for rule, checked in ROOM_RULES.items():
         if instance.on(rule):
             yield from checked(counted if rule is Rule.QUOTA else kept)
@@ -92,25 +91,34 @@ def _broken(step: Step, kept: Step, priority: int) -> Iterator[Violation]:
         yield from check_kept_spread(step, kept.after, entitled)
 
 
-def _kept(step: Step, priority: int, *, every_spot: bool) -> Step:
+def _kept(step: Step, priority: int, entitled: Callable[[int], bool]) -> Step:
     """Return the step with victims of a priority or a higher one back where they were.
 
-    Arrivals that may evict that priority are away; of a pod set with victims all pods are back,
-    with ``every_spot`` at each that was left beside those that moved: nobody can tell who moved
-    from who is evicted. Quota does not ask where pods are, and there each counts once.
+    Arrivals that may evict that priority are away; of a pod set with victims all pods are back at
+    each spot that was left beside those that moved: nobody can tell who moved from who is evicted.
     """
     changes: dict[int, Spots] = {}
     for s in step.changed:
         job = step.instance.job_of(s)
         before, after = step.before.podsets[s], step.after.podsets[s]
-        if job.may_preempt and job.priority > priority:
+        if entitled(job.index):
             came = step.arrivals[s]
             after = {spot: k - came.get(spot, 0) for spot, k in after.items()}
         if job.priority >= priority and step.evicted(s):
-            left = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
-            after = left if every_spot else before
+            after = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
         changes[s] = after
     return Step(step.instance, step.before, step.after.replace(changes))
+
+
+def _counted(step: Step, priority: int, entitled: Callable[[int], bool]) -> Step:
+    """Return the same for quota, which does not ask where pods are: who moves counts once."""
+
+    def as_before(s: int) -> bool:
+        job = step.instance.job_of(s)
+        return entitled(job.index) or (job.priority >= priority and step.evicted(s) > 0)
+
+    before = {s: step.before.podsets[s] for s in step.changed if as_before(s)}
+    return Step(step.instance, step.before, step.after.replace(before))
 
 
 def victim_units(step: Step, job: Job) -> Iterator[Pods]:
@@ -128,7 +136,8 @@ def victim_units(step: Step, job: Job) -> Iterator[Pods]:
 def without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     """Loads after the step without the arrivals, new or moved, that may not evict the victim.
 
-    And the other pods, as far as anti-affinity names them or spread counts them.
+    Quota does not ask where pods are: there those that moved are still counted. And the other pods,
+    as far as anti-affinity names them or spread counts them.
     """
     instance = step.instance
     loads = step.loads.copy()
@@ -141,6 +150,8 @@ def without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
             arrived = step.arrivals[s]
             for spot, k in arrived.items():
                 loads.add(s, spot, -k)
+                if podset.running and (queue := instance.jobs[podset.job].queue) is not None:
+                    loads.usage.add(queue, podset.demand, k, 0)
         if s in named:
             pods.update(((s, spot), k - arrived.get(spot, 0)) for spot, k in spots.items())
     return loads, pods

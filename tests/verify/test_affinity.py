@@ -247,6 +247,19 @@ def test_one_that_moves_is_the_first_when_all_others_of_its_like_are_gone() -> N
     assert replay(instance, waves) == ([], away)
 
 
+def test_of_several_that_restart_together_none_is_the_first() -> None:
+    """Another brings company to where they go: they may come once it is there."""
+    like = {"labels": {"team": "x"}}
+    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"team": "x"}}}
+    parts = pods(count=2, on=["a1", "a1"], podAffinity=[term], **like)
+    instance = question(NODES, [job("j", parts), job("p", pods(**like))])
+    move, come = act(instance, "j", "a1", "b1", 2), act(instance, "p", None, "b1")
+    late = [f"affinity: wave 0: {why('b')[0]}"]
+    assert late[0] in said(instance, in_a_row([move]))
+    assert said(instance, in_a_row([move], [come])) == late
+    assert said(instance, in_a_row([come], [move])) == []
+
+
 def test_a_job_that_restarts_as_a_whole_comes_near_itself_in_one_wave() -> None:
     parts = pods(count=2, on=["a1", "a2"], **near("j"))
     instance = question(NODES, [job("j", parts, disruptionMode="all")])

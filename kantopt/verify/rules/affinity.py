@@ -31,7 +31,8 @@ def check_affinity(step: Step) -> Iterator[Violation]:
         )
 
     def vacant(near: Affinity) -> bool:
-        return _moving(step, near) <= 1 and not any(
+        came = ((s, sum(step.arrivals[s].values())) for s in near.anchors)
+        return one_moves(instance, came) and not any(
             keyed(instance, near, staying[s]) for s in near.anchors
         )
 
@@ -40,22 +41,24 @@ def check_affinity(step: Step) -> Iterator[Violation]:
         yield Violation(Rule.AFFINITY, instance.subject(near.owner), message(instance, n, key))
 
 
-def _moving(step: Step, near: Affinity) -> int:
-    """Pods to be near that move, a job that restarts as a whole as one.
+def one_moves(instance: Instance, came: Iterable[tuple[int, int]]) -> bool:
+    """Whether of pods that come, by pod set, at most one ran before, or one job that goes whole.
 
-    One that moves live is there until it has come, and counts as two.
+    Of several the first could come back while others are yet to leave. One that moves live is
+    there until it has come.
     """
-    instance, whole, moving = step.instance, set[int](), 0
-    for s in near.anchors:
-        came = sum(step.arrivals[s].values()) if instance.podsets[s].running else 0
+    whole, moving = set[int](), 0
+    for s, pods in came:
         job = instance.job_of(s)
-        if came and job.move_mode == "live":
-            moving += 2 * came
-        elif came and s in step.restarted:
+        if not pods or not instance.podsets[s].running:
+            continue
+        if job.move_mode == "live":
+            return False
+        if job.index in instance.together:
             whole.add(job.index)
         else:
-            moving += came
-    return moving + len(whole)
+            moving += pods
+    return moving + len(whole) <= 1
 
 
 def _staying(step: Step, s: int) -> set[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.affinity import keyed, message, unanchored
+from kantopt.verify.rules.affinity import keyed, message, one_moves, unanchored
 from kantopt.verify.step import Violation
 from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
@@ -60,20 +60,19 @@ class _Anchors:
     def nobody(self, near: Affinity, p: int) -> bool:
         """Whether none can be in any of the domains before those of a wave arrive.
 
-        Those that restart in the wave are gone by then: where one of them is the first, each waits
-        until all have left.
+        A pod that restarts in the wave, or a job that does as a whole, has left before it is back.
         """
+        changes = [change for change in self._changes(near) if change[1] == p]
+        came = ((s, pods) for s, _, _, target, pods in changes if target is not None)
+        if not one_moves(self._instance, came):
+            return False
         asked = near.anchors, near.keys
         if asked not in self._sums:
             self._sums[asked] = self._sum(near, lambda n: keyed(self._instance, near, (n,)), 1)
         gone = sum(
             pods
-            for s, q, source, target, pods in self._changes(near)
-            if q == p
-            and source is not None
-            and target is not None
-            and self._instance.job_of(s).move_mode == "restart"
-            and keyed(self._instance, near, (source,))
+            for _, _, source, target, pods in changes
+            if source is not None and target is not None and keyed(self._instance, near, (source,))
         )
         return self._sums[asked].most_while(p, gone, 0) <= gone
 

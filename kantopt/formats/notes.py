@@ -22,6 +22,11 @@ class Notes:
             names = self._names.setdefault(text, {})
             names[witness] = names.get(witness, 0) + count
 
+    def once(self, text: str, witness: str) -> None:
+        """Count a thing that may come up several times, by its name."""
+        if witness not in self._names.get(text, ()):
+            self.add(text, witness)
+
     def lines(self, most: int = 1) -> tuple[str, ...]:
         """Return one line per kind of thing, in the order in which they first came up.
 

@@ -294,6 +294,12 @@ def test_a_job_whose_queue_preempts_nobody_is_not_said_to_have_a_policy_of_its_o
     assert said["priority"] == "1 running pod not evicted: Kueue preempts nobody for its queue"
 
 
+def test_a_queue_that_preempts_nobody_is_noted_once_however_many_wait_there() -> None:
+    notes = asked(queue("a", 8), *(waits(f"w{i}", "a", 1) for i in range(3))).notes
+    said = "queues for which Kueue preempts nobody: who lacks quota there evicts nobody: 1 (a)"
+    assert said in notes
+
+
 def test_kueue_does_not_ask_the_policy_of_the_class_that_its_pods_will_have() -> None:
     """Users keep kube-scheduler from preempting for pods of Kueue's so."""
     never = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}

@@ -104,7 +104,7 @@ class Queues:
         known = name in self._names and (bool(led) or not local)
         if name and self._names and not known:
             text = "queues that jobs name and that are not in the input set no quota"
-            self._notes.add(text, name)
+            self._notes.once(text, name)
             return ""
         return name
 

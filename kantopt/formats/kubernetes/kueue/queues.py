@@ -117,7 +117,7 @@ class KueueQueues:
         if rows is not None and not (exists or pod.quota_reserved):
             if not (rows.preemption.own or rows.preemption.others):
                 text = "queues for which Kueue preempts nobody: who lacks quota there evicts nobody"
-                self._notes.add(text, rows.name)
+                self._notes.once(text, rows.name)
                 pod = replace(pod, preemption_policy="Never")
             elif self._priorities.preempts_nobody(pod):
                 # Kueue asks its queue, not the policy that its pods will have.

@@ -268,6 +268,29 @@ def test_an_evicted_pod_still_repels_in_its_own_wave() -> None:
     ]
 
 
+@pytest.mark.parametrize("mode", ["restart", "live"])
+def test_pods_that_keep_apart_change_places_if_both_have_left_before_they_come(mode: str) -> None:
+    """A wave that restarts them does; what is there from its start on, or beside it, meets them."""
+    apart = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "r"}}}]
+    jobs = [
+        job("r", pods(on=["a"]), moveMode=mode),
+        job("s", pods(on=["b"], podAntiAffinity=apart), moveMode=mode),
+        job("j", pods(podAntiAffinity=apart)),
+    ]
+    instance = question(NODES[:2], jobs)
+    there, back = act(instance, "r", "a", "b"), act(instance, "s", "b", "a")
+    restarts = mode == "restart"
+    assert (said(instance, in_a_row([there, back])) == []) is restarts
+    bind = act(instance, "j", None, "a")
+    assert (said(instance, in_a_row([there, back], [bind])) == []) is restarts
+    for waves in (
+        in_a_row([there, back, bind]),
+        at_once([there], [back]),
+        in_a_row([there], [back]),
+    ):
+        assert any("anti_affinity: wave 0" in fault for fault in said(instance, waves))
+
+
 def test_an_evicted_pod_still_uses_its_quota_in_its_own_wave() -> None:
     queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 1}]}]
     jobs = [job("r", pods(on=["a"]), queueName="q"), job("j", queueName="q", priority=9)]

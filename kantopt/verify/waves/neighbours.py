@@ -14,6 +14,9 @@ from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.rooms import restarts
 
+_Arrival = tuple[int, bool]
+"""A wave, and whether pods come with its restarts, when these have all left, or as it starts."""
+
 
 def judge_neighbours(instance: Instance, order: Order) -> Iterator[Violation]:
     """Judge anti-affinity and spread wherever pods arrive, stop-overs included."""
@@ -49,31 +52,34 @@ class _Side:
     """Pods of some pod sets by domain; each of a thousand terms may look at the same ones."""
 
     def __init__(self, instance: Instance, order: Order, podsets: Iterable[int], key: str) -> None:
-        self.arriving: dict[str, set[int]] = {}
-        """By domain, the waves with which pods arrive."""
+        self.arriving: dict[str, set[_Arrival]] = {}
+        """By domain, with which waves pods arrive."""
         shares = Ledger[str]()
         base = by_label(instance, instance.current, podsets, key)
         for s in podsets:
             for p, action in order.acts.get(s, ()):
                 source, target = _domains_of(instance, action, key)
+                restart = restarts(instance, action)
                 if target is not None:
-                    self.arriving.setdefault(target, set()).add(p)
+                    self.arriving.setdefault(target, set()).add((p, restart))
                 if source == target:  # one that moves within a domain is one pod all the time
                     continue
                 for domain, pods in ((source, -action.pods), (target, action.pods)):
                     if domain is not None:
-                        shares.change(domain, p, pods, restart=restarts(instance, action))
+                        shares.change(domain, p, pods, restart=restart)
         self.sums = {
             domain: Sum(order, shares.get(domain, {}), base.get(domain, 0))
             for domain in base.keys() | shares.keys()
         }
 
-    def largest(self, domain: str, p: int) -> int:
-        """Return how many pods a domain has at most once a wave has started."""
+    def largest(self, domain: str, p: int, *, back: bool) -> int:
+        """Return how many pods a domain has at most once a wave has started, or its restarts come.
+
+        All of these have left before any is back.
+        """
         side = self.sums[domain]
         share = side.shares.get(p, Share())
-        # Restarts have left before they are back, which makes only less of what is there.
-        return side.most_while(p, -1, max(share.start, share.start + share.back))
+        return side.most_while(p, -1, share.start + share.back if back else share.start)
 
 
 def _judge_term(
@@ -81,18 +87,18 @@ def _judge_term(
 ) -> Iterator[Violation]:
     """No pod arrives in a domain where one that it must be kept apart from may still be.
 
-    Both sides are taken to be at their most, each by itself.
+    What other waves do beside puts both sides at their most, each by itself.
     """
     allowed = 1 if term.owner in term.others else 0
     subject = instance.subject(term.owner)
-    arriving = [
-        (p, domain)
+    arriving = {
+        (p, domain, back)
         for domain in owners.sums.keys() & others.sums.keys()
-        for p in owners.arriving.get(domain, set()) | others.arriving.get(domain, set())
-    ]
-    for p, domain in sorted(arriving):
-        beside = others.largest(domain, p)
-        if beside > allowed and owners.largest(domain, p):
+        for p, back in owners.arriving.get(domain, set()) | others.arriving.get(domain, set())
+    }
+    for p, domain, back in sorted(arriving):
+        beside = others.largest(domain, p, back=back)
+        if beside > allowed and owners.largest(domain, p, back=back):
             yield Violation(
                 Rule.ANTI_AFFINITY,
                 f"wave {order.waves[p].id}: {subject}",

@@ -94,7 +94,7 @@ def whole_slices(instance: Instance, changes: Sequence[Action | Change]) -> bool
             if changes_domain(instance, change, need.slice_level):
                 more[domain_of[change.source.node]] -= change.pods
                 more[domain_of[change.target.node]] += change.pods
-        if more[None] > 0 or any(pods % need.slice_size for pods in more.values()):
+        if more[None] or any(pods % need.slice_size for pods in more.values()):
             return False
         if not instance.broken_slices[need.index].isdisjoint(more):
             return False

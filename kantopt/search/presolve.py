@@ -127,12 +127,10 @@ def _borne(instance: Instance) -> frozenset[int]:
 
 
 def _needs(instance: Instance) -> tuple[TopologyNeed, ...]:
-    """Topology needs that ask for more than what all nodes have in common."""
-    one = {
-        level
-        for level, domain_of in enumerate(instance.topology.domain_of)
-        if set(domain_of) == {0}
-    }
+    """Topology needs that ask for more than all nodes give: one domain, or any to slices of one."""
+    levels = {level: set(of) for level, of in enumerate(instance.topology.domain_of)}
+    one = {level for level, domains in levels.items() if domains == {0}}
+    anywhere = {level for level, domains in levels.items() if None not in domains}
     found: list[TopologyNeed] = []
     for need in instance.topology_needs:
         asked = replace(
@@ -141,7 +139,7 @@ def _needs(instance: Instance) -> tuple[TopologyNeed, ...]:
             required=None if need.required in one else need.required,
             preferred=None if need.preferred in one else need.preferred,
             slice_level=None
-            if need.slice_size == 1 and need.slice_level in one
+            if need.slice_size == 1 and need.slice_level in anywhere
             else need.slice_level,
         )
         if (asked.required, asked.preferred, asked.slice_level) != (None, None, None):

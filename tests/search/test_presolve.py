@@ -120,7 +120,9 @@ def test_what_binds_nobody_is_left_out_and_what_may_bind_is_kept() -> None:
     assert left(apart, asks(topologyRequest=rack)) == (1, 0, 0, 0)
     slices = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
     assert left(site, asks(topologyRequest=slices)) == (1, 0, 0, 0)
-    assert left(site, asks(topologyRequest={**slices, "podSetSliceSize": 1})) == (0, 0, 0, 0)
+    single = {**slices, "podSetSliceSize": 1}
+    assert left(apart, asks(topologyRequest=single)) == (0, 0, 0, 0)
+    assert left([*apart, node("c")], asks(topologyRequest=single)) == (1, 0, 0, 0)
     assert left(site, asks(topologySpreadConstraints=even(2))) == (0, 0, 0, 0)
     assert left(site, asks(topologySpreadConstraints=even(1))) == (0, 1, 0, 0)
     near = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "agent"}}}]

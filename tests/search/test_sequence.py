@@ -193,6 +193,23 @@ def test_slices_of_one_pod_tie_nobody() -> None:
     assert told(sequence(instance, placed(instance, g=["c", "d"]))) == [["m1"], ["m2"]]
 
 
+def test_pods_of_slices_of_one_pod_go_wherever_that_has_an_order() -> None:
+    """Who may leave first makes room for the other job, and so for the last."""
+    racks = {"a": "v", "b": "u", "c": "w", "d": "x"}
+    nodes = [node(name, cpu=1, rack=f"1/{rack}") for name, rack in racks.items()]
+    single = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 1}
+    jobs = [
+        job("r", pods(on=["a"]), moveMode="live"),
+        job("g", pods(count=2, on=["b", "c"], topologyRequest=single), moveMode="live"),
+    ]
+    instance = question(nodes, jobs)
+    wanted = placed(instance, r=["b"], g=["a", "d"])
+    waves = sequence(instance, wanted)
+    assert waves is not None
+    assert replay(instance, waves) == ([], wanted)
+    assert not any(action.stopover for wave in waves for action in wave.actions)
+
+
 def test_slices_share_a_wave_where_nothing_makes_them_wait_and_many_are_judged() -> None:
     n = 12
     nodes = [node(f"n{i}", rack=f"b/{i}", cpu=2) for i in range(2 * n)]

@@ -46,6 +46,20 @@ def test_a_live_circle_is_broken_by_a_stop_over_where_there_is_room_for_now() ->
     assert aside.target == back.source
 
 
+def test_pods_of_slices_of_one_pod_step_aside_too() -> None:
+    single = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 1}
+    jobs = [
+        job(name, pods(cpu=4, on=[on], topologyRequest=single), moveMode="live")
+        for name, on in (("r", "a"), ("s", "b"))
+    ]
+    instance = question([node(n, rack=f"1/{n}") for n in "abc"], jobs)
+    waves = sequence(instance, placed(instance, r=["b"], s=["a"]))
+    assert stops(waves) == 1
+    assert legal(instance, waves)
+    nowhere = question([*(node(n, rack=f"1/{n}") for n in "ab"), node("c")], jobs)
+    assert sequence(nowhere, placed(nowhere, r=["b"], s=["a"])) is None, "c is in no rack"
+
+
 def test_two_circles_need_one_place_after_the_other() -> None:
     more = [
         job(name, pods(cpu=4, on=[on]), moveMode="live") for name, on in (("t", "d"), ("u", "e"))

@@ -226,7 +226,8 @@ def paired_anew(units: Sequence[Unit], rng: Random) -> list[Unit]:
     for unit in units:
         if unit.kind == "move" and len(unit.changes) == 1:
             change = unit.changes[0]
-            level = unit.instance.closest(unit.instance.podsets[change.podset].job)
+            levels = {x for _, each in _tying(unit.instance).get(change.podset, ()) for x in each}
+            level = max(levels, default=-1)
             domain_of = unit.instance.topology.domain_of[level] if level >= 0 else None
             spots = [spot for spot in (change.source, change.target) if spot is not None]
             way = [domain_of[spot.node] for spot in spots] if domain_of else ()

@@ -74,6 +74,28 @@ def test_a_gang_that_is_spread_gets_room_in_each_of_its_zones() -> None:
     assert {name[0] for name in where(instance, found, "gang")} == set("xyz")
 
 
+def test_beside_the_cheapest_nodes_off_which_pods_find_no_way_others_are_cleared() -> None:
+    """On each of the cheapest two pods run that could go to one place, but not both."""
+    traps = [f"trap{i}" for i in range(9)]
+    nodes = [node(name, gpu=8) for name in (*traps, "dear", "empty")]
+    nodes += [node("one", gpu=1, labels={"pool": "small"}), node("four", gpu=4)]
+    small = {"gpu": 1, "nodeSelector": {"pool": "small"}}
+    jobs = [
+        *(
+            job(f"{name}-{i}", pods(on=[name], **small), startTime="2026-01-01T09:59:00Z")
+            for name in traps
+            for i in range(2)
+        ),
+        ran("long", ["dear"] * 4, "00:00"),
+        job("gang", pods(count=2, gpu=8), priority=9),
+    ]
+    instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
+    found = construct(
+        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+    )
+    assert where(instance, found, "gang") == {"dear": 1, "empty": 1}
+
+
 def test_where_the_largest_pods_need_not_start_room_is_made_for_the_others() -> None:
     jobs = [
         *(ran(f"r-{name}", [name] * 4, "09:00") for name in "ab"),

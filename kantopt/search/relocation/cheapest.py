@@ -38,20 +38,27 @@ class Cheapest(Relocation):
         super().__init__(placer)
         self._cost = _costs(placer)
         self._tries = _MOST_IN_ALL
+        self._vain: set[int] = set()
 
     def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
-        sets = self._sets(j, wants, now, could)[:_MOST_TRIES]
         best: tuple[tuple[int, int], list[Change]] | None = None
-        for weight, _, nodes, region in sets:
-            if not self._tries or (best is not None and weight > _WORSE * best[0][0]):
-                break
-            self._tries -= 1
-            mark = self.state.mark()
-            if self._clear(j, region, list(nodes)):
-                harm = self._harm(mark)
-                if best is None or harm < best[0]:
-                    best = harm, self.state.journal[mark:]
-            self.state.undo(mark)
+        self._vain, stuck = set(), {-1}
+        left = min(_MOST_TRIES, self._tries)
+        while best is None and not stuck <= self._vain:
+            self._vain |= stuck
+            stuck = set()
+            for weight, _, nodes, region in self._sets(j, wants, now, could):
+                if not left or (best is not None and weight > _WORSE * best[0][0]):
+                    break
+                self._tries, left = self._tries - 1, left - 1
+                mark = self.state.mark()
+                if self._clear(j, region, list(nodes)):
+                    harm = self._harm(mark)
+                    if best is None or harm < best[0]:
+                        best = harm, self.state.journal[mark:]
+                elif self._stuck is not None:
+                    stuck.add(self._stuck)
+                self.state.undo(mark)
         for change in best[1] if best else ():
             self.state.add(*change)
         return best is not None or super()._cleared(j, wants, now, could)
@@ -145,7 +152,7 @@ class Cheapest(Relocation):
             yield ()
         few, held, more = list[int](), 0, _MORE_NODES
         for n in able if missing > 0 else ():
-            if region[n] and self._frees(n, known):
+            if region[n] and n not in self._vain and self._frees(n, known):
                 few.append(n)
                 more -= held >= missing
                 held += int(gain[n])

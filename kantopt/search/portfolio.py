@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange
+from kantopt.search.gang_ruin import new_gangs, ruined
 from kantopt.search.recreate import recreate
 from kantopt.search.schedule import (
     EXCHANGE,
@@ -23,11 +25,19 @@ from kantopt.search.schedule import (
     SQUEAKY_WHEEL,
 )
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, STRATEGIES
+from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRATEGIES
 
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
+_PATIENCE = 30
+"""Times in vain after which gangs are not recreated any more."""
+_MOST_RECREATED, _MOST_DETERMINISTIC = 20_000_000, 1_000_000
+"""What these are at most, times pod sets and nodes; and all times of a deterministic run."""
+_MOST_RUINED = 8
+"""Gangs that leave at once."""
+_LEFT_OUT_FIRST = 0.2
+"""How often a gang that was left out comes first then."""
 _MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
@@ -149,6 +159,11 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
+    if tally.may(RUIN_AND_RECREATE):
+        end = deadline.share(RECREATE_GANGS)
+        if _recreate_gangs(best, end, strategy, seed=seed, look=look):
+            offer_constructed(best, deadline, strategy, seed=seed, start=best.placement)
+    look()
     if tally.may(RELOCATION) and _wants_moves(best):
         end = deadline.share(LEAST_COST)
         offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
@@ -158,6 +173,57 @@ def refined(
         placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
         best.offer(placement, RUIN_AND_RECREATE.name)
     return strategy
+
+
+def _recreate_gangs(
+    best: Incumbent,
+    end: Deadline,
+    strategy: Strategy,
+    *,
+    seed: int,
+    look: Callable[[], bool],
+) -> bool:
+    """Construct again and again without a few of the new gangs, until that is long in vain.
+
+    Each gang takes the nodes that harm least beside those before it; beside others, who have come
+    since, these are others. Now and then one that was left out comes first. Who is less important
+    than all of these is not looked at. Returns whether anything came of it.
+    """
+    begin = best.placement
+    instance, rng, vain = best.searched, random.Random(seed), 0
+    size = len(instance.podsets) * len(instance.nodes)
+    cells = _MOST_DETERMINISTIC if end.deterministic else _MOST_RECREATED
+    most = min(_PATIENCE, cells // max(1, size))
+    while vain < most and _open_who_goes(best) and not end.cuts():
+        gangs = new_gangs(instance, best.placement)
+        if not gangs:
+            break
+        gone = rng.sample(gangs, min(len(gangs), rng.randint(1, _MOST_RUINED)))
+        left_out = sorted(squeaky(best)) if rng.random() < _LEFT_OUT_FIRST else []
+        first = rng.sample(left_out, min(1, len(left_out)))
+        start = ruined(instance, best.placement, gone)
+        better = start is not None and offer_constructed(
+            best,
+            end,
+            strategy,
+            seed=rng.randrange(1, 100),
+            largest_first=rng.random() < 0.5,
+            first=first,
+            start=start,
+            least=min(instance.jobs[j].priority for j in (*gone, *first)),
+            thorough=bool(first) and size <= _MOST_TRIMMED,
+            by=RUIN_AND_RECREATE.name,
+        )
+        vain = 0 if better and not end.deterministic else vain + 1
+        look()
+    return best.placement is not begin
+
+
+def _open_who_goes(best: Incumbent) -> bool:
+    """Whether it is not proved who is placed and who goes."""
+    asked = (*OF_WHO_IS_PLACED, Metric.EVICTIONS)
+    tiers = enumerate(best.tiers)
+    return any(tier.metric in asked and best.values[i] > best.floor(i) for i, tier in tiers)
 
 
 def _wants_moves(best: Incumbent) -> bool:
@@ -253,8 +319,12 @@ def offer_constructed(
     least: int | None = None,
     unsettled: bool = False,
     thorough: bool = False,
+    by: str = "",
 ) -> bool:
-    """Construct as the model and the techniques that may be used have it; say if that is better."""
+    """Construct as the model and the techniques that may be used have it; say if that is better.
+
+    ``by`` whom, if not by the strategy.
+    """
     placement = construct(
         best.searched,
         deadline,
@@ -269,7 +339,7 @@ def offer_constructed(
         unsettled=unsettled,
         thorough=thorough,
     )
-    return best.offer(placement, strategy.value)
+    return best.offer(placement, by or strategy.value)
 
 
 def _harm_first(tiers: Sequence[Tier]) -> bool:

@@ -48,7 +48,7 @@ LEAST_COST = 1 / 10
 """For clearing of many places the cheapest."""
 LEFT_OUT = 1 / 10
 """For placing those first who were left out."""
-RECREATE_GANGS = 1 / 3
+RECREATE_GANGS = 1 / 4
 """For constructing anew, again and again, without a few of the new gangs."""
 RECREATE = 1 / 3
 """For placing more pods around the best of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.search.homecoming import directly_home
 from kantopt.search.insertion.zones import placer_of
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
@@ -35,6 +36,7 @@ def ruined(instance: Instance, placement: Placement, gangs: list[int]) -> Placem
         for s in instance.jobs[j].podsets:
             for spot, pods in sorted(state.spots[s].items()):
                 state.add(s, spot, -pods)
+    directly_home(state)
     preemption.put_back.reprieve({spot.node for _, spot, _ in state.journal[mark:]})
     left = state.placement()
     return left if is_legal(instance, left) else None

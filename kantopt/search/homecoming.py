@@ -64,6 +64,12 @@ def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
         size = min(size, len(_movers(state))) if taken else size // 2
 
 
+def directly_home(state: State) -> None:
+    """Send home whose place is free as it is, and victims of jobs that then fit as a whole."""
+    homecoming = _Homecoming(state, Scores(state, Strategy.BEST_FIT, lambda: False))
+    homecoming.directly(_movers(state))
+
+
 def _movers(state: State) -> list[_Mover]:
     """Return what is away, the largest first: it is the hardest to place elsewhere."""
     instance = state.instance

@@ -30,14 +30,14 @@ from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRAT
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_PATIENCE = 30
-"""Times in vain after which gangs are not recreated any more."""
-_MOST_RECREATED, _MOST_DETERMINISTIC = 20_000_000, 1_000_000
-"""What these are at most, times pod sets and nodes; and all times of a deterministic run."""
+_PATIENCE, _MOST_IN_VAIN = 100, 20_000_000
+"""Times in vain after which gangs are not recreated any more; at most, times pod sets and nodes."""
+_WORK_PER_SECOND = 100_000
+"""Of a deterministic run: pod sets times nodes times all times, for each second asked for."""
 _MOST_RUINED = 8
 """Gangs that leave at once."""
-_LEFT_OUT_FIRST = 0.2
-"""How often a gang that was left out comes first then."""
+_LEFT_OUT_FIRST, _FIRST = 0.2, 0.6
+"""How often one that was left out comes as well then, and how often one comes first."""
 _MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
@@ -192,15 +192,15 @@ def _recreate_gangs(
     begin = best.placement
     instance, rng, vain = best.searched, random.Random(seed), 0
     size = len(instance.podsets) * len(instance.nodes)
-    cells = _MOST_DETERMINISTIC if end.deterministic else _MOST_RECREATED
-    most = min(_PATIENCE, cells // max(1, size))
-    while vain < most and _open_who_goes(best) and not end.cuts():
+    work = int((end.asked or 10.0) * _WORK_PER_SECOND) if end.deterministic else _MOST_IN_VAIN
+    most = min(_PATIENCE, work // max(1, size))
+    while vain < most and _open(best) and not end.cuts():
         gangs = new_gangs(instance, best.placement)
         if not gangs:
             break
         gone = rng.sample(gangs, min(len(gangs), rng.randint(1, _MOST_RUINED)))
         left_out = sorted(squeaky(best)) if rng.random() < _LEFT_OUT_FIRST else []
-        first = rng.sample(left_out, min(1, len(left_out)))
+        first = [rng.choice(left_out or gone)] if left_out or rng.random() < _FIRST else []
         start = ruined(instance, best.placement, gone)
         better = start is not None and offer_constructed(
             best,
@@ -211,7 +211,7 @@ def _recreate_gangs(
             first=first,
             start=start,
             least=min(instance.jobs[j].priority for j in (*gone, *first)),
-            thorough=bool(first) and size <= _MOST_TRIMMED,
+            thorough=size <= _MOST_TRIMMED,
             by=RUIN_AND_RECREATE.name,
         )
         vain = 0 if better and not end.deterministic else vain + 1
@@ -219,9 +219,9 @@ def _recreate_gangs(
     return best.placement is not begin
 
 
-def _open_who_goes(best: Incumbent) -> bool:
-    """Whether it is not proved who is placed and who goes."""
-    asked = (*OF_WHO_IS_PLACED, Metric.EVICTIONS)
+def _open(best: Incumbent) -> bool:
+    """Whether it is not proved who is placed and whom that harms."""
+    asked = (*OF_WHO_IS_PLACED, *_HARM)
     tiers = enumerate(best.tiers)
     return any(tier.metric in asked and best.values[i] > best.floor(i) for i, tier in tiers)
 

@@ -14,6 +14,7 @@ from kantopt.formats.slurm.tres import types_of
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job, NodeSelectorTerm, PodSet
 from kantopt.schema.quantity import to_base
+from kantopt.schema.selection import selector_matches
 
 _ID = re.compile(r"(\d{1,9})(?:_(\d{1,9})|\+(\d{1,9}))?", re.ASCII)
 
@@ -90,7 +91,7 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
     memory = amounts.get("memory", 0) // MIB
     yield _node_lists(podsets[:1])
     by_task = count > 1 and not any(
-        term.label_selector.match_labels for term in first.pod_anti_affinity
+        selector_matches(term.label_selector, first.labels) for term in first.pod_anti_affinity
     )
     units = count if by_task else least
     span = "1" if by_task else f"{least}-{count}"
@@ -154,7 +155,11 @@ def _shared(podset: PodSet) -> str:
     """Say with whom a job shares its nodes."""
     if podset.requests.get(names.WHOLE_NODE) == names.SHARES:
         return "NO"
-    of_user = any(term.label_selector.match_expressions for term in podset.pod_anti_affinity)
+    of_user = any(
+        each.key == names.USER
+        for term in podset.pod_anti_affinity
+        for each in term.label_selector.match_expressions
+    )
     return "USER" if of_user else "OK"
 
 

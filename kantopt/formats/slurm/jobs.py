@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.formats.slurm import names
@@ -56,6 +56,7 @@ class JobsReader:
             text = "jobs of several partitions evict, and come, by the lowest of their tiers"
             around.notes.add(text, first.id)
         podsets = [podset for piece in pieces for podset in self._podsets(piece, standing)]
+        podsets = [*_components_apart(podsets, record.text("HetJobId"))]
         if not podsets:
             return None
         pods = sum(podset.count for podset in podsets)
@@ -336,6 +337,26 @@ class JobsReader:
 
 def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
     return PodAntiAffinityTerm(topology_key=HOSTNAME, label_selector=whom, namespaces=tuple(of))
+
+
+def _components_apart(podsets: Sequence[PodSet], job: str) -> Iterator[PodSet]:
+    """Keep components of a job off each other's nodes: Slurm gives each of them its own.
+
+    Pods of one that may share nodes keep away from others only.
+    """
+    together = len({podset.labels[names.JOB] for podset in podsets}) > 1
+    for podset in podsets:
+        if not together:
+            yield podset
+            continue
+        labels, terms = podset.labels | {names.HET_JOB: job}, podset.pod_anti_affinity
+        rest = [term for term in terms if names.JOB not in term.label_selector.match_labels]
+        own: tuple[Expression, ...] = ()
+        if podset.count > 1 and len(rest) == len(terms):
+            own = (Expression(key=names.JOB, operator="NotIn", values=(labels[names.JOB],)),)
+        whom = LabelSelector(match_labels={names.HET_JOB: job}, match_expressions=own)
+        away = (_never_beside(whom), *rest)
+        yield podset.model_copy(update={"labels": labels, "pod_anti_affinity": away})
 
 
 def _with_causes(

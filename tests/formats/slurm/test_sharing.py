@@ -136,3 +136,42 @@ def test_a_suspended_job_keeps_its_memory_and_gres_and_leaves_its_cpus(shared: s
     whole = other.replace("OverSubscribe=OK", "OverSubscribe=NO")
     read = import_slurm(parse_documents((gpus + paused + whole).encode(), "dump.txt"))
     assert places(read) == {}
+
+
+def component(number: int, offset: int, of: int = 4, state: str = "PENDING", node: str = "") -> str:
+    text = waits(number, "eve", "OK").replace("PENDING", state)
+    return text.replace("UserId", f"HetJobId={of} HetJobOffset={offset} NodeList={node} UserId")
+
+
+def test_components_of_one_job_get_nodes_of_their_own() -> None:
+    """Slurm takes the nodes of a component out of those of the next."""
+    read = imported(component(4, 0), component(5, 1))
+    made = plan(read.snapshot, read.pending)
+    assert {each.node for each in made.assignments} == {"n1", "n2"}
+    read = imported(component(4, 0), component(5, 1), component(6, 2))
+    made = plan(read.snapshot, read.pending)
+    assert (made.assignments, made.solver.status) == ((), "OPTIMAL")
+    other = [component(number, offset, 6) for number, offset in ((6, 0), (7, 1))]
+    read = imported(component(4, 0), component(5, 1), *other)
+    assert len(plan(read.snapshot, read.pending).assignments) == 4
+
+
+def test_tasks_of_one_component_may_share_a_node_that_no_other_component_is_on() -> None:
+    tasks = (
+        component(5, 1).replace("NumTasks=1", "NumTasks=3").replace("MinMemoryNode", "MinMemoryCPU")
+    )
+    read = imported(component(4, 0), tasks.replace("NumCPUs=2", "NumCPUs=6"))
+    made = plan(read.snapshot, read.pending)
+    places = {(each.pod_set, each.node): each.count for each in made.assignments}
+    assert len({node for _, node in places}) == 2
+    assert sorted(places.values()) == [1, 3]
+    text, _ = export_slurm(read.snapshot, read.pending.jobs)
+    again = import_slurm(parse_documents(text.encode(), "again.txt"))
+    assert again.pending == read.pending
+
+
+def test_components_that_share_a_node_already_are_left_there() -> None:
+    there = [component(4 + k, k, state="RUNNING", node="n1") for k in (0, 1)]
+    read = imported(*there, waits(6, "bob", "OK"))
+    made = plan(read.snapshot, read.pending)
+    assert (len(made.assignments), made.solver.status) == (1, "OPTIMAL")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -62,7 +63,12 @@ def _write(stream: IO[str], data: bytes, text: str) -> None:
     if buffer is None:
         stream.write(text)
     else:
-        buffer.write(data)
+        rest = memoryview(data)
+        while rest:  # without a buffer (PYTHONUNBUFFERED) a write may take only a part
+            taken = buffer.write(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[taken:]
         buffer.flush()
     stream.flush()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
@@ -144,45 +143,10 @@ def test_a_full_disk_is_74(cli: Cli) -> None:
     )
 
 
-def test_a_closed_stdout_is_74(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    assert cli("models").code == 74
-
-
-def test_a_stdout_without_bytes_is_written_as_text(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", text)
-    assert cli("models").code == 0
-    assert text.getvalue().startswith("MODEL")
-
-
 def test_a_closed_stderr_stops_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     assert cli("plan", "snap.yaml", "jobs.yaml", "-v").code == 0
     assert cli("plan", "missing.yaml").code == 66
-
-
-@pytest.mark.parametrize("arguments", [["schema", "plan"], ["models"], ["--help"], ["plan", "-h"]])
-def test_a_reader_that_goes_away_is_141_and_silent(arguments: list[str]) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    process = start(arguments, stdout=writing)
-    os.close(writing)
-    done = finish(process)
-    assert (done.code, done.err) == (141, "")
-
-
-def test_a_reader_that_takes_one_line_gets_it() -> None:
-    process = start(["schema", "plan"])
-    assert process.stdout is not None
-    assert process.stdout.readline() == "{\n"
-    process.stdout.close()
-    assert process.wait(60) in (0, 141)
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
-    process.stderr.close()
 
 
 def broken(error: BaseException) -> Any:

@@ -31,7 +31,7 @@ def test_moves_go_that_only_cut_steps_waited_for_or_that_gain_nothing_without_th
         needless = [step.id for step in rest.cut if step.rule == "needless"]
         gone += len(needless)
         actions = {move.id: move for move in plan.moves}
-        assert {*needless} <= actions.keys()
+        assert {*needless} <= actions.keys() | {eviction.id for eviction in plan.evictions}
         cut = {step.id for step in rest.cut}
         behind = awaited(plan, cut)
         if plan.goals and not any(goal.gain > 0 for goal in plan.goals):
@@ -127,6 +127,29 @@ def two_for_two() -> tuple[Document, Document]:
     top = {"name": "top", "priority": 1000, "podSets": [waits]}
     snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": [low]}
     return snapshot, {"kind": "JobList", "jobs": [top]}
+
+
+def test_an_eviction_goes_with_the_move_into_its_room_if_what_they_were_for_is_gone() -> None:
+    nodes = [{"name": name, "allocatable": {GPU: 8}} for name in "abc"]
+    running = [{**filled("a", 4), "name": "stays-a"}, {**filled("b", 2), "name": "stays-b"}]
+    for name, node, priority in (("low", "a", 0), ("mid", "b", 500)):
+        podset = {**pods(4), "assignments": [{"node": node, "pods": [{"name": name}]}]}
+        running.append({"name": name, "priority": priority, "podSets": [podset]})
+    six, eight = (
+        {"name": f"of-{n}", "priority": 1000, "podSets": [pods(n, uid=f"of-{n}")]} for n in (6, 8)
+    )
+    snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": running}
+    plan = placing_plan(snapshot, {"kind": "JobList", "jobs": [six, eight]})
+    assert (len(plan.evictions), len(plan.moves), len(plan.assignments)) == (1, 1, 2)
+    today = question_of(snapshot, {"kind": "JobList", "jobs": [eight]})
+    rest = guard(today, plan, "plan")
+    assert sorted(step.rule for step in rest.cut) == ["gone", "needless", "needless"]
+    assert [bound.job for bound in rest.plan.assignments] == ["default/of-8"]
+
+
+def pods(gpus: int, uid: str = "") -> Document:
+    named = {"pods": [{"name": f"{uid}-0", "uid": uid}]} if uid else {}
+    return {"count": 1, "requests": {GPU: gpus}, **named}
 
 
 def test_of_two_evictions_of_a_job_only_the_one_without_purpose_is_cut() -> None:

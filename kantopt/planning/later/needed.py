@@ -1,4 +1,4 @@
-"""Moves that lose their purpose with the steps that are cut from a plan."""
+"""Moves that lose their purpose with the steps that are cut, and evictions for such moves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def without_needless(
     anything, as where a node is to be empty.
 
     A move goes if all other steps are as legal without it, and the objectives, in their order, no
-    worse. The last go first, for those before may have made room for them; of many moves several
+    worse; with it go evictions that were for nothing else. The last go first, for those before may have made room for them; of many moves several
     are asked about at once.
 
     Parameters
@@ -110,13 +110,18 @@ class _Needed:
             self.left(groups[0], level + 1)
 
     def _go(self, ids: Sequence[str]) -> bool:
-        """Let moves go if all other steps stay, and the objectives get no worse."""
+        """Let moves go if all other steps stay, and the objectives get no worse.
+
+        All but evictions: who left for these moves alone has a place without them.
+        """
         was = self._prefix
         causes = {**was.causes, **dict.fromkeys(ids, _CAUSE)}
         steps = replace(self._steps, causes=causes, moot=was.moot.union(ids))
         found = legal_prefix(self._instance, self._outline, steps)
-        if found.causes.keys() != causes.keys():
+        more = found.causes.keys() - causes.keys()
+        if any(self._steps.actions[each].kind != "evict" for each in more):
             return False
+        found = replace(found, causes={**found.causes, **dict.fromkeys(more, _CAUSE)})
         values = self._measured(found)
         if values > self._values:
             return False

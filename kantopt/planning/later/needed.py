@@ -29,8 +29,8 @@ def without_needless(
     anything, as where a node is to be empty.
 
     A move goes if all other steps are as legal without it, and the objectives, in their order, no
-    worse; with it go evictions that were for nothing else. The last go first, for those before may have made room for them; of many moves several
-    are asked about at once.
+    worse; with it go evictions that were for nothing else. The last go first, for those before may
+    have made room for them; of many moves several are asked about at once.
 
     Parameters
     ----------

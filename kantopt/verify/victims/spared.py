@@ -29,12 +29,11 @@ class Spared:
 
     job: Job
     placement: Placement
-    elsewhere: tuple[tuple[str, str], ...]
-    """Jobs that would be elsewhere, and the nodes."""
+    elsewhere: tuple[str, ...]
+    """Which jobs would be elsewhere, and where."""
 
     def __str__(self) -> str:
-        others = ", ".join(f"{job} has a place on node {node}" for job, node in self.elsewhere)
-        return f"could have been spared: {others}"
+        return f"could have been spared: {', '.join(self.elsewhere)}"
 
 
 def could_be_spared(step: Step, over: Callable[[], bool] = lambda: False) -> Iterator[Spared]:
@@ -97,17 +96,18 @@ def _groups(step: Step, pods: list[tuple[int, Spot]]) -> Iterator[list[tuple[int
         yield from (order[:k] for k in range(2, len(order) + 1))
 
 
-def _places(step: Step, placement: Placement) -> tuple[tuple[str, str], ...]:
-    """Name who arrives elsewhere than after the step, and where."""
+def _places(step: Step, placement: Placement) -> tuple[str, ...]:
+    """Say who is elsewhere than after the step, victims apart: on free nodes, or where it was."""
     instance = step.instance
-    other = Step(instance, step.before, placement)
-    found = {
-        (instance.job_of(s).name, instance.nodes[spot.node].name)
-        for s in range(len(instance.podsets))
-        if placement.podsets[s] is not step.after.podsets[s]
-        for spot, k in other.arrivals[s].items()
-        if k > step.arrivals[s].get(spot, 0)
-    }
+    found = set()
+    for s, after in enumerate(step.after.podsets):
+        for spot, k in placement.podsets[s].items() if placement.podsets[s] is not after else ():
+            stays = step.before.podsets[s].get(spot, 0) > after.get(spot, 0)
+            if k > after.get(spot, 0) and not (stays and step.evicted(s)):
+                says = "can stay" if stays else "has a place"
+                found.add(
+                    f"{instance.job_of(s).name} {says} on node {instance.nodes[spot.node].name}"
+                )
     return tuple(sorted(found))
 
 

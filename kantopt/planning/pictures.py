@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.errors import BadDataError
@@ -18,6 +18,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.answers.explanation import Steps
 from kantopt.schema.answers.picture import Bar, Fate, Picture, Pods, Stay, Step
 from kantopt.schema.answers.plan import Plan, Unplaced
+from kantopt.schema.hints import first_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import CLAIMED, gpu_milli
 from kantopt.verify.metrics.fragmented_nodes import measure_fragmented_nodes
@@ -77,7 +78,10 @@ def picture_of(question: Question, model: Model, steps: Plan | Steps | None = No
         levels=instance.topology.levels,
         bars=tuple(seen.bars(waves)),
         steps=tuple(Step(wave.id, wave.after) for wave in waves),
-        waiting=steps.unplaced if isinstance(steps, Plan) else _waiting(instance, final),
+        waiting=(
+            *seen.nominated(),
+            *(steps.unplaced if isinstance(steps, Plan) else _waiting(instance, final)),
+        ),
         partly_used=tuple(_partly_used(instance, state) for state in states) if gpus else (),
         fault=fault,
     )
@@ -111,10 +115,16 @@ class _Seen:
         names = [name for name, any_ in zip([*gpus, *parts, *rest], there, strict=False) if any_]
         self.resources = tuple(names)
         self.accelerators = sum(name in (*gpus, *parts) for name in names)
+        self._pods = self._shown()
+        began: Counter[tuple[int, int]] = Counter()
+        for s, spot, count in instance.current.items():
+            began[s, spot.node] += count
+        self._awaiting = self._without_room(began)
+        self._there = began - self._awaiting
 
     def bars(self, waves: Sequence[Wave]) -> Iterator[Bar]:
         """Nodes in the order of their domains, with who is on them and when."""
-        stays = _stays_of(self.instance, waves, self._pods())
+        stays = _stays_of(self._there, waves, self._pods)
         paths = {node.index: self._path(node.index) for node in self.instance.nodes}
         for n in sorted(paths, key=lambda n: (paths[n][0], n)):
             node = self.instance.nodes[n]
@@ -126,6 +136,50 @@ class _Seen:
                 kind=next((node.labels[key] for key in _KINDS if key in node.labels), ""),
                 marks=tuple(_marks(node, self._usual)),
             )
+
+    def nominated(self) -> Iterator[Unplaced]:
+        """Pods that are shown as waiting, as their node has no room yet."""
+        of_job: dict[int, list[tuple[int, int]]] = {}
+        for (s, n), count in sorted(self._awaiting.items()):
+            of_job.setdefault(self.instance.podsets[s].job, []).append((n, count))
+        for j, places in of_job.items():
+            nodes = first_of([self.instance.nodes[n].name for n, _ in places])
+            pods = sum(count for _, count in places)
+            yield Unplaced(
+                job=self.instance.jobs[j].name,
+                priority=self.instance.jobs[j].priority,
+                pods=pods,
+                wanted=pods,
+                rule="nominated",
+                message=f"until pods that terminate have left the room for it on {nodes}",
+            )
+
+    def _without_room(self, began: Counter[tuple[int, int]]) -> Counter[tuple[int, int]]:
+        """Nominated pods on nodes that hold more with them, as others there still terminate."""
+        leaving: set[int] = set()
+        held: dict[int, list[int]] = {}
+        for (s, n), count in began.items():
+            sums = held.setdefault(n, [0] * len(self.resources))
+            for r, each in enumerate(self._pods[s].takes):
+                sums[r] += count * each
+            if self.instance.podsets[s].leaving:
+                leaving.add(n)
+        full = {
+            n
+            for n in leaving
+            for used, offered in zip(
+                held[n], self._offers(self.instance.nodes[n], self.resources), strict=True
+            )
+            if used > offered
+        }
+        podsets = self.instance.podsets
+        return Counter(
+            {
+                (s, n): count
+                for (s, n), count in began.items()
+                if n in full and "nominated" in podsets[s].stays
+            }
+        )
 
     def _path(self, n: int) -> tuple[tuple[float, ...], tuple[str, ...]]:
         """Place of a node among the domains, and their names; where a label is missing it ends."""
@@ -151,7 +205,7 @@ class _Seen:
             for name in names
         )
 
-    def _pods(self) -> list[Pods]:
+    def _shown(self) -> list[Pods]:
         lowest_first = self.instance.priorities[::-1]
         last = len(lowest_first) - 1
         ranks = {p: i / last if last else 0.5 for i, p in enumerate(lowest_first)}
@@ -191,14 +245,14 @@ _ARRIVING: dict[str, Fate] = {"bind": "bound", "move": "moved"}
 
 
 def _stays_of(
-    instance: Instance, waves: Sequence[Wave], pods: Sequence[Pods]
+    began: Mapping[tuple[int, int], int], waves: Sequence[Wave], pods: Sequence[Pods]
 ) -> dict[int, tuple[Stay, ...]]:
     """Follow the pods through the waves.
 
     Parameters
     ----------
-    instance
-        The question.
+    began
+        How many there are at the beginning, by pod set and node.
     waves
         The plan, in its order.
     pods
@@ -210,12 +264,7 @@ def _stays_of(
         By node, the most important pods first. Of a plan that takes away more pods than are there
         only those are followed that are; moves between devices of a node are none.
     """
-    here: dict[tuple[int, int], list[Stay]] = {}
-    began: Counter[tuple[int, int]] = Counter()
-    for s, spot, count in instance.current.items():
-        began[s, spot.node] += count
-    for (s, n), count in began.items():
-        here[s, n] = [Stay(pods[s], count)]
+    here = {(s, n): [Stay(pods[s], count)] for (s, n), count in began.items()}
     for number, wave in enumerate(waves, 1):
         actions = [action for action in wave.actions if not _stays_on_its_node(action)]
         for action in actions:

@@ -66,13 +66,33 @@ def test_no_node_holds_more_than_it_has(name: str) -> None:
             assert sum(stay.count * stay.pods.takes[r] for stay in side) <= bar.offers[r]
 
 
+@pytest.mark.parametrize("room", [False, True])
+def test_who_is_nominated_to_room_that_others_still_hold_is_shown_as_waiting(*, room: bool) -> None:
+    def running(name: str, **more: Any) -> dict[str, Any]:
+        place = {"node": "n", "pods": [{"name": name}]}
+        podset = {"count": 1, "requests": {"nvidia.com/gpu": 4}, "assignments": [place], **more}
+        return {"name": name, "podSets": [podset]}
+
+    question = cluster_of(
+        [{"name": "n", "allocatable": {"nvidia.com/gpu": 12 if room else 8}}],
+        [running("runs"), running("ends", terminating=True), running("next", nominated=True)],
+    )
+    picture = picture_of(question, judging_model(question, None))
+    (bar,) = picture.bars
+    there = {"default/runs", "default/ends"} | ({"default/next"} if room else set())
+    assert {stay.pods.job for stay in bar.stays} == there
+    assert [(item.job, item.rule) for item in picture.waiting] == (
+        [] if room else [("default/next", "nominated")]
+    )
+
+
 def plain(**node: Any) -> Question:
     """A snapshot of one node, and of one that has nothing, read from a document."""
     return cluster_of([{"name": "n", **node}, {"name": "empty", "allocatable": {"memory": "1Gi"}}])
 
 
-def cluster_of(nodes: Iterable[dict[str, Any]]) -> Question:
-    """A snapshot of nodes, read from a document."""
+def cluster_of(nodes: Iterable[dict[str, Any]], jobs: Iterable[dict[str, Any]] = ()) -> Question:
+    """A snapshot of nodes, and of jobs that run there, read from a document."""
     from kantopt.planning.question import question_of
     from kantopt.schema.raw import RawDocument
 
@@ -81,6 +101,7 @@ def cluster_of(nodes: Iterable[dict[str, Any]]) -> Question:
         "kind": "ClusterSnapshot",
         "metadata": {"name": "one"},
         "nodes": list(nodes),
+        "jobs": list(jobs),
     }
     return question_of([RawDocument("one.yaml", 0, data)])
 

@@ -96,9 +96,9 @@ def listed(words: Sequence[str], longest: int) -> str:
     return f"{', '.join(words[:longest])}{more}"
 
 
-def first_of(words: Sequence[str], most: int = 3) -> str:
+def first_of(words: Sequence[str], most: int = 3, joined: str = ", ") -> str:
     """List words, at most so many; dots stand for the others."""
-    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
+    return joined.join([*words[:most], "..."] if len(words) > most else words)
 
 
 UNOFFERED = ", which no node offers"

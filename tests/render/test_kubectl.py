@@ -136,6 +136,18 @@ def test_evictions_for_pods_that_nothing_binds_are_refused() -> None:
     assert "no scheduling gate holds back w-0" in note["message"]
 
 
+def test_each_job_that_is_not_bound_is_named_with_its_own_reason() -> None:
+    victims = [evict(f"team-b/{name}", "n1", VICTIM, heir=f"team-a/{name}") for name in "wvu"]
+    bound = [bind("team-a/w", "n1", PodRef(name="w-0", uid="77aa"))]
+    bound += [bind(f"team-a/{name}", "n1", count=1) for name in ("u", "v")]
+    with pytest.raises(UsageError) as refused:
+        render_kubectl(plan(victims, bound))
+    assert (
+        "(team-a/u, team-a/v: the plan has no names for its pods; "
+        "team-a/w: no scheduling gate holds back w-0)"
+    ) in str(refused.value)
+
+
 def test_evictions_for_pods_that_are_bound_are_not_refused() -> None:
     made = plan([evict("team-b/x", "n1", VICTIM, heir="team-a/w")], [gated("kantopt/hold")])
     assert [item["verb"] for item in render_kubectl(made)] == ["create", "patch"]

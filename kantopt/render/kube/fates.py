@@ -134,12 +134,16 @@ class Fates:
         ]
         if not vain or self._asked.evict_anyway:
             return
-        jobs = sorted({str(item.for_job) for item in vain})
+        why = {str(item.for_job): self._fates[item.id].why for item in reversed(vain)}
+        jobs_of: dict[str, list[str]] = {}
+        for job in sorted(why):
+            jobs_of.setdefault(why[job], []).append(job)
+        said = [f"{first_of(jobs)}: {why}" for why, jobs in jobs_of.items()]
         pods = sum(item.count for item in vain)
         raise UsageError(
             f"--to kubectl: found {plural(pods, 'pod')} to evict for jobs that it cannot "
-            f"bind ({first_of(jobs)}: {self._fates[vain[0].id].why}), expected --evict-anyway, "
-            "--gate, or another target"
+            f"bind ({first_of(said, joined='; ')}), expected --evict-anyway, --gate, or another "
+            "target"
         )
 
     def _alone(self, item: PlanAction) -> Fate:

@@ -14,6 +14,8 @@ from kantopt.schema.files import read_text
 from kantopt.schema.yaml.text import MAX_DEPTH
 
 _STEP = re.compile(r"""\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([A-Za-z_][A-Za-z0-9_-]*)""")
+_PATH = re.compile(f"(?:{_STEP.pattern})*")
+"""Other paths name no place in a document, as those of another system's records."""
 _LARGEST = 4_000_000
 """Bytes of a file that is read once more; of a larger one nobody counts lines."""
 _MOST = 20
@@ -29,10 +31,11 @@ def located(problems: Sequence[Problem]) -> list[Problem]:
     documents: dict[str, list[yaml.Node]] = {}
     for problem in problems[:_MOST]:
         file, _, number = problem.file.partition("#")
-        if problem.path and file not in documents:
+        is_place = problem.path and _PATH.fullmatch(problem.path) is not None
+        if is_place and file not in documents:
             documents[file] = list(_documents(file))
         index = int(number) - 1 if number.isdigit() else 0
-        if problem.path and index < len(documents[file]):
+        if is_place and index < len(documents[file]):
             line, column = _mark(documents[file][index], problem.path)
             hint = f"line {line}, column {column}"
             problem = replace(problem, hint=f"{problem.hint}; {hint}" if problem.hint else hint)

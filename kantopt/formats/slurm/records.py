@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -32,7 +32,8 @@ _SPAN = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
 class Record:
     """One node, job, partition, reservation, switch, ...
 
-    ``details`` are the lines below a job that say what it holds on which nodes.
+    ``details`` are the lines below a job that say what it holds on which nodes; ``line`` is where
+    the record begins in a text.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Record:
     file: str
     problems: list[Problem]
     details: tuple[Mapping[str, str], ...] = ()
+    line: int | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -53,7 +55,8 @@ class Record:
         """Report what stands in a field."""
         found = quote(self.fields[key]) if key in self.fields else "nothing"
         place = f"{self.kind}={self.fields.get(self.kind, '')}: {key}"
-        self.problems.append(Problem(self.file, place, found, expected))
+        hint = f"line {self.line}" if self.line else ""
+        self.problems.append(Problem(self.file, place, found, expected, hint))
 
     def text(self, *keys: str) -> str:
         """Return the first of some fields that holds anything."""

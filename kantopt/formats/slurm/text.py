@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kantopt.errors import Problem
 from kantopt.formats.slurm.records import Record
@@ -61,13 +62,14 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
 
 def _all(text: str, file: str, problems: list[Problem]) -> Iterator[Record]:
     lines: list[str] = []
+    first = 0
     for number, line in enumerate(text.splitlines(), 1):
         begins = line.split("=", 1)[0] in KINDS or line.startswith((_CONFIG, _COLUMNS))
         if not line.strip() or line.startswith(_NOTHING):
             continue
         if begins:
-            yield from _records(lines, file, problems)
-            lines = []
+            yield from _records(lines, file, problems, first)
+            lines, first = [], number
         if begins or lines:
             lines.append(line.rstrip())
         else:
@@ -75,7 +77,7 @@ def _all(text: str, file: str, problems: list[Problem]) -> Iterator[Record]:
             expected = "a line of scontrol show, such as NodeName=n1 ..."
             problems.append(Problem(file, f"line {number}", found, expected))
             return
-    yield from _records(lines, file, problems)
+    yield from _records(lines, file, problems, first)
 
 
 _SOMETIMES = re.compile(
@@ -107,14 +109,15 @@ def _check_end(text: str, records: Sequence[Record]) -> None:
         last.problem(final, "what all before it have: the text ends within this record")
 
 
-def _records(lines: list[str], file: str, problems: list[Problem]) -> Iterator[Record]:
+def _records(lines: list[str], file: str, problems: list[Problem], first: int) -> Iterator[Record]:
     if not lines:
         return
     if lines[0].startswith(_CONFIG):
-        yield _config(lines, file, problems)
+        yield replace(_config(lines, file, problems), line=first)
         return
     if lines[0].startswith(_COLUMNS):
-        yield from _table(lines, file, problems)
+        rows = enumerate(_table(lines, file, problems), first + 1)
+        yield from (replace(row, line=line) for line, row in rows)
         return
     kind = lines[0].split("=", 1)[0]
     ending = _TO_THE_END.get(kind, set()) if len(lines) > 1 else set()
@@ -126,7 +129,7 @@ def _records(lines: list[str], file: str, problems: list[Problem]) -> Iterator[R
             details.append(found)
         else:
             fields.update(found)
-    yield Record(kind, fields, file, problems, tuple(details))
+    yield Record(kind, fields, file, problems, tuple(details), first)
 
 
 def _fields(line: str, ending: set[str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from kantopt.formats.slurm.records import Record, memory_of, span_seconds
 from kantopt.formats.slurm.tres import read_gres, read_tres
 from kantopt.planning.question import Import, read_question
 from kantopt.schema.files import load_raw, parse_documents
+from kantopt.schema.places import located
 from kantopt.schema.raw import SLURM_RECORDS, SLURM_TEXT, RawDocument
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "slurm"
@@ -150,6 +151,18 @@ def test_what_slurm_printed_instead_of_an_answer_is_no_empty_cluster(error: obje
 def test_text_that_does_not_go_on_as_it_began_is_refused() -> None:
     with pytest.raises(BadDataError, match="line 2: found 'hello'"):
         import_slurm([RawDocument("f", 0, {SLURM_TEXT: f"# comment\nhello\n{NODE}"})])
+
+
+def test_what_is_wrong_in_a_record_is_told_with_the_line_that_it_begins_on(tmp_path: Path) -> None:
+    job = "JobId={} Partition=main JobState=PENDING\n   NumNodes=1 NumCPUs={}\n\n"
+    file = tmp_path / "jobs.txt"
+    file.write_text(f"{NODE}\n{job.format(1, 8)}{job.format(2, 'x')}")
+    with pytest.raises(BadDataError) as refused:
+        read_question([str(file)])
+    (said,) = map(str, located(refused.value.problems))
+    assert said.endswith(
+        'JobId=2: NumCPUs: found "x", expected a whole number or a range such as 4-8 (line 6)'
+    )
 
 
 def test_held_jobs_count_only_if_asked_for() -> None:

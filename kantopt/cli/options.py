@@ -10,6 +10,7 @@ import typer
 from kantopt.cli import completion
 from kantopt.cli.output import LogForm
 from kantopt.schema.duration import limit_seconds
+from kantopt.schema.stays import LIFTABLE
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Import
@@ -237,8 +238,7 @@ class Reading:
             "--disturb",
             metavar="NAME",
             help="Pods of Kubernetes that stay by default may be moved and evicted all the same: "
-            "annotated, group, kube-system, local-storage, lower-ordinal, no-controller, "
-            "system-critical. Repeatable.",
+            f"{', '.join(LIFTABLE)}. Repeatable.",
         ),
     ] = None
     assume: Assume = None

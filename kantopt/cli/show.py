@@ -22,7 +22,7 @@ def show(
     output: Annotated[
         opt.Form | None, opt.output_as("wide: all that there is; name: lines for scripts.")
     ] = None,
-    output_file: opt.OutputFile = None,
+    output_file: Annotated[str | None, opt.document_to("the answer again")] = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -39,7 +39,7 @@ def show(
     from kantopt.schema.published import PUBLISHED
     from kantopt.schema.validation import document_class, validate
 
-    shown = asked_for(output or "table", output_file, color, quiet=quiet, inputs=[file])
+    shown = asked_for(output, output_file, color, quiet=quiet, inputs=[file])
     raws = load_raw([file])
     if len(raws) != 1:
         raise BadDataError([Problem(raws[0].file, "", f"{len(raws)} documents", "one document")])

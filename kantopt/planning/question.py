@@ -139,7 +139,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
-    assume = features(how.assume)
+    assume, lifting = features(how.assume), causes(how.disturb)
     disturb: tuple[Liftable, ...] = ()
     native = [raw for raw in raws if not is_foreign(raw.data)]
     foreign = [raw for raw in raws if is_foreign(raw.data)]
@@ -155,7 +155,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if foreign and not problems:
         models = [model for raw, doc in pairs for model in _models_in(doc, raw.file)]
         keys = {key for model in models for key in exempt_keys(model)}
-        disturb = causes((*how.disturb, *(cause for each in models for cause in each.disturb)))
+        disturb = causes((*lifting, *(cause for each in models for cause in each.disturb)))
         how = replace(how, labels=how.labels | keys, disturb=disturb)
         how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
         read, annotated = imported(foreign, how, patterns_known=asked)

@@ -230,7 +230,7 @@ def read_last_plan(path: str) -> LastPlan:
         raise BadDataError([Problem(path, "", found, "a plan, or no such file yet")]) from None
     kinds = [raw.data.get("kind") for raw in raws]
     if kinds != ["Plan"] or not str(raws[0].data.get("apiVersion")).startswith("kantopt/"):
-        found = ", ".join(map(str, kinds))
+        found = ", ".join(str(kind or "a document without a kind") for kind in kinds)
         found += "" if kinds != ["Plan"] else " of another apiVersion, or of none"
         raise BadDataError([Problem(path, "", found, "a plan, or no such file yet")])
     try:

@@ -279,6 +279,7 @@ def test_what_is_no_plan_is_not_replaced(cli: Cli, text: str) -> None:
     assert done.code == 65
     assert "expected a plan, or no such file yet" in done.err
     assert "found Plan," not in done.err
+    assert "None" not in done.err
     assert Path("last.json").read_text() == text
 
 

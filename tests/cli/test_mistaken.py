@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kantopt.schema.stays import LIFTABLE
 from tests.cli.conftest import Cli
 from tests.formats.cluster_objects import node, pod
 
@@ -149,3 +150,12 @@ def test_what_is_far_from_a_quantity_has_no_suggestion(files: Path, cli: Cli) ->
     Path("typo.yaml").write_text(TYPO.replace("1Gi", "lots"))
     done = cli("plan", "snap.yaml", "typo.yaml")
     assert "expected a quantity such as 500m, 16Gi or 8 (line" in done.err
+
+
+def test_a_mistyped_cause_is_refused_whatever_is_read(cli: Cli, files: Path) -> None:
+    done = cli("plan", str(files / "snap.yaml"), "--disturb", "anotated")
+    assert done.code == 64
+    assert '--disturb: found "anotated", expected ' in done.err
+    assert "(did you mean annotated?)" in done.err
+    told = " ".join(cli("plan", "--help").out.replace("│", " ").split()).replace("- ", "-")
+    assert all(cause in told for cause in LIFTABLE)

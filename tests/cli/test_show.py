@@ -41,6 +41,18 @@ def test_json_and_yaml_are_the_document_again(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "begins"), [("y.html", "<!doctype"), ("y.json", "{"), ("y", "api")]
+)
+def test_a_file_gets_what_its_name_says_and_the_table_is_shown(
+    cli: Cli, file: str, begins: str
+) -> None:
+    cli(*ASKED["plan"], "-O", "answer.json", "-o", "json")
+    done = cli("show", "answer.json", "-O", file)
+    assert Path(file).read_text().startswith(begins)
+    assert done.out == cli("show", "answer.json").out
+
+
+@pytest.mark.parametrize(
     ("file", "said"),
     [
         ("snap.yaml", 'found "ClusterSnapshot" (a string), expected one of Plan, Certif'),

@@ -30,10 +30,10 @@ from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRAT
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_PATIENCE, _MOST_IN_VAIN = 100, 20_000_000
-"""Times in vain after which gangs are not recreated any more; at most, times pod sets and nodes."""
-_WORK_PER_SECOND = 100_000
-"""Of a deterministic run: pod sets times nodes times all times, for each second asked for."""
+_PATIENCE, _MOST_IN_VAIN = 100, 100_000_000
+"""Times in vain after which gangs are not recreated any more; at most, times pods and nodes."""
+_UNCOUNTED, _WORK_PER_SECOND = 2**60, 100_000
+"""Times, and those of a deterministic run for each second, times pods and nodes."""
 _MOST_RUINED = 8
 """Gangs that leave at once."""
 _LEFT_OUT_FIRST, _FIRST = 0.2, 0.6
@@ -190,11 +190,13 @@ def _recreate_gangs(
     than all of these is not looked at. Returns whether anything came of it.
     """
     begin = best.placement
-    instance, rng, vain = best.searched, random.Random(seed), 0
-    size = len(instance.podsets) * len(instance.nodes)
-    work = int((end.asked or 10.0) * _WORK_PER_SECOND) if end.deterministic else _MOST_IN_VAIN
-    most = min(_PATIENCE, work // max(1, size))
-    while vain < most and _open(best) and not end.cuts():
+    instance, rng, vain, rounds = best.searched, random.Random(seed), 0, _UNCOUNTED
+    work = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
+    patience = min(_PATIENCE, _MOST_IN_VAIN // max(1, work))
+    if end.deterministic:
+        rounds = int((end.asked or 10.0) * _WORK_PER_SECOND) // max(1, work)
+    small = len(instance.podsets) * len(instance.nodes) <= _MOST_TRIMMED
+    while rounds and vain < patience and _open(best) and not end.cuts():
         gangs = new_gangs(instance, best.placement)
         if not gangs:
             break
@@ -211,10 +213,11 @@ def _recreate_gangs(
             first=first,
             start=start,
             least=min(instance.jobs[j].priority for j in (*gone, *first)),
-            thorough=size <= _MOST_TRIMMED,
+            thorough=small,
             by=RUIN_AND_RECREATE.name,
         )
-        vain = 0 if better and not end.deterministic else vain + 1
+        vain = 0 if better else vain + 1
+        rounds -= 1
         look()
     return best.placement is not begin
 

@@ -6,8 +6,10 @@ import random
 
 import pytest
 
+from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
+from kantopt.search import portfolio
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
@@ -89,6 +91,15 @@ def crowded(seed: int) -> Instance:
 def test_who_took_the_best_nodes_first_leaves_them_where_others_go_then_for_less(seed: int) -> None:
     again, once = values(seed, ()), values(seed, ("ruin-and-recreate",))
     assert again[:-1] < once[:-1]
+
+
+def test_a_deterministic_run_counts_pods_and_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, asked = crowded(5), list[int]()
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    monkeypatch.setattr(portfolio, "ruined", lambda _, __, gone: asked.append(len(gone)))
+    run_portfolio(best, Deadline.within(0.1, deterministic=True), [Strategy.BEST_FIT])
+    pods_times_nodes = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
+    assert 0 < len(asked) == 0.1 * 100_000 // pods_times_nodes
 
 
 def values(seed: int, without: tuple[str, ...]) -> tuple[int, ...]:

@@ -48,6 +48,18 @@ def test_nodes_come_into_use_up_to_a_goal() -> None:
     assert values == (0, 1, 0)
 
 
+def test_beside_those_for_whom_a_node_came_into_use_others_have_room() -> None:
+    """The loose pods fit best on a node of their own, which nobody may open any more."""
+    nodes = [node("a", gpu=2), node("b", gpu=4), node("c", gpu=2)]
+    jobs = [
+        job("runs", pods(gpu=1, on=["a"])),
+        job("first", pods(gpu=3), priority=2),
+        job("loose", pods(count=2, gpu=1, minCount=0), priority=1),
+    ]
+    _, values = inserted(asked(nodes, jobs, {"nodes_in_use": {"target": 2}}))
+    assert values[-1] == 0
+
+
 def test_of_jobs_that_cost_something_together_those_are_placed_that_cost_nothing() -> None:
     jobs = [RUNS, *(job(f"j{i}", pods(gpu=3)) for i in range(3))]
     slots = {"fragment_rate": {"resource": GPU, "size": 8, "of": "capacity"}}

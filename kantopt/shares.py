@@ -38,6 +38,8 @@ LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
 RETURNING = 0.05
 """To bring a plan nearer to that of the run before: once a first one is there, and at last."""
+SPARING = 1 / 4
+"""To keep victims whom a look at free places can save: at last, of what an order may take."""
 HOMECOMING, HOMECOMING_BESIDE = 1 / 2, 1 / 20
 """To take moves back that nobody needs: at last, of what an order may take, which is less for each
 that is taken back; and beside an exact search, of each plan that comes from there."""

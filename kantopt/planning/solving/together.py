@@ -103,7 +103,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
         if process.infeasible and incumbent.missing and not forbidden:
             run.give_up_required()
             return search_together(run)
-    spare(run.instance, incumbent, searching)
+    spare(run.instance, incumbent, run.ordering.share(shares.SPARING))
     send_home(incumbent, run.ordering.share(shares.HOMECOMING))
     come_nearer(incumbent, run.last, searching)
     return incumbent

@@ -109,11 +109,11 @@ CROSS_CHECK = 0.4
 """`certify --cross-check`: for the second solver."""
 NODE_PRICES = 0.4
 """Of a look for multipliers, for those of nodes: to work the bound out again takes as long."""
-LEAST_DISTURBANCE = (1.5, 0.3, 10.0)
+LEAST_DISTURBANCE = (1.5, 0.6, 10.0)
 """`explain`: for a first plan of a large question: seconds at least, share of what is left,
 seconds at most."""
 LESS_DISTURBANCE = (1.0, 0.1, 3.0)
-"""The same for a smaller disturbance than that of a plan found by heuristics."""
+"""The same for a smaller disturbance than that of a plan found by heuristics, if that is small."""
 LEAST_DISTURBANCE_LEFT = 10.0
 """Seconds that must be left to look for one in a question that is not small."""
 PLAN_BESIDE = 0.5

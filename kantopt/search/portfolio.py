@@ -30,8 +30,9 @@ from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRAT
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_PATIENCE, _MOST_IN_VAIN = 100, 100_000_000
-"""Times in vain after which gangs are not recreated any more; at most, times pods and nodes."""
+_PATIENCE, _PATIENCE_BY_GANG, _MOST_IN_VAIN = 100, 8, 100_000_000
+"""Times in vain after which gangs are not recreated any more, at most, for each of them, and times
+pods and nodes."""
 _UNCOUNTED, _WORK_PER_SECOND = 2**60, 100_000
 """Times, and those of a deterministic run for each second, times pods and nodes."""
 _MOST_RUINED = 8
@@ -192,13 +193,13 @@ def _recreate_gangs(
     begin = best.placement
     instance, rng, vain, rounds = best.searched, random.Random(seed), 0, _UNCOUNTED
     work = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
-    patience = min(_PATIENCE, _MOST_IN_VAIN // max(1, work))
+    most = min(_PATIENCE, _MOST_IN_VAIN // max(1, work))
     if end.deterministic:
         rounds = int((end.asked or 10.0) * _WORK_PER_SECOND) // max(1, work)
     small = len(instance.podsets) * len(instance.nodes) <= _MOST_TRIMMED
-    while rounds and vain < patience and _open(best) and not end.cuts():
+    while rounds and _open(best) and not end.cuts():
         gangs = new_gangs(instance, best.placement)
-        if not gangs:
+        if vain >= min(most, _PATIENCE_BY_GANG * len(gangs)):
             break
         gone = rng.sample(gangs, min(len(gangs), rng.randint(1, _MOST_RUINED)))
         left_out = sorted(squeaky(best)) if rng.random() < _LEFT_OUT_FIRST else []

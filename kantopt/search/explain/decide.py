@@ -122,13 +122,13 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     if found is None and relaxed_impossible(question, deadline):
         return Decision(impossible=True)
     merged = merge_pods(_loosened(question, j))
-    left = deadline.remaining()
-    quickly = found is not None and left < LEAST_DISTURBANCE_LEFT
+    left, tiers = deadline.remaining(), _DISTURBANCE
+    few = found is not None and sum(_cost(question, found.placement, tiers)) <= _FEW
+    quickly = few and left < LEAST_DISTURBANCE_LEFT
     if not is_small(merged.instance, most=SMALL if quickly else LARGE):
         return Decision()
-    least, share, most = LEAST_DISTURBANCE if found is None else LESS_DISTURBANCE
+    least, share, most = LESS_DISTURBANCE if few else LEAST_DISTURBANCE
     soon = deadline.at_most(min(most, max(least, share * left)))
-    tiers = _DISTURBANCE
     answer, fewest = least_disturbance(merged.instance, tiers, soon)
     if answer.placement is None:
         return Decision(impossible=answer.impossible)
@@ -181,6 +181,8 @@ def disturbing(question: Instance) -> tuple[Tier, ...]:
     )
 
 
+_FEW = 8
+"""Evictions and moves of a plan beside which a better one is not worth long a search."""
 _DISTURBANCE = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
 
 

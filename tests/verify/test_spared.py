@@ -158,16 +158,6 @@ def test_a_victim_does_not_give_way_to_a_lesser_job_without_which_it_would_not_b
     assert named(made) == {"r": "big"}
 
 
-def test_of_victims_of_a_gang_as_many_give_way_to_a_lesser_job_as_have_its_place() -> None:
-    nodes = [node(name) for name in "abc"]
-    jobs = [running("r", "a"), running("s", "b"), running("t", "c")]
-    jobs += [pending("gang", priority=200, count=2), pending("small")]
-    made = step(question(nodes, jobs), r=[], s=[], t=[], gang=["a", "b"], small=["c"])
-    assert named(made) == {"r": "gang", "s": "gang", "t": "small"}
-    made = step(question(nodes, [*jobs[:2], *jobs[3:]]), r=[], s=[], gang=["a", "b"], small=["c"])
-    assert sorted(map(str, named(made).values())) == ["gang", "small"]
-
-
 def test_those_who_went_for_the_same_job_are_back_without_it() -> None:
     """As above, and n has left b as well, for the room of q, where the first may not be."""
     ssd = {"disk": "ssd"}

@@ -80,8 +80,8 @@ class Preemptors:
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
         self._named_for = Counter[int]()
         """Victims by the job that they give way to."""
-        self._would_have: dict[int, set[tuple[int, Spot]]] = {}
-        """By job: pods of others that would have had its place, and whose victims are its own."""
+        self._would_have: dict[int, set[int]] = {}
+        """By job: the equals that would have had its place, and whose victims are its own."""
         self._victims_of: dict[int, list[Pods]] = {}
         """By job: one or two that would fit back without it."""
 
@@ -183,22 +183,22 @@ class Preemptors:
         for other in self._queued_behind(job, may):
             if self._tried >= self._most:
                 break
-            if self._needs_its_place(other, job, pods, unit):
+            equal = other.priority == job.priority
+            if equal and self._needs_its_place(other, job, unit):
                 continue
             if self._gives_way_to(other, pods, unit):
-                self._would_have.setdefault(other.index, set()).update(pods)
+                if equal:
+                    self._would_have.setdefault(other.index, set()).add(job.index)
                 return other
         return job
 
-    def _needs_its_place(
-        self, other: Job, job: Job, pods: list[tuple[int, Spot]], unit: Pods
-    ) -> bool:
-        """Whether pods of a job would not have the place of another that comes after it.
+    def _needs_its_place(self, other: Job, job: Job, unit: Pods) -> bool:
+        """Whether a job would not have the place of an equal, were it before that in the queue.
 
         Others would have it, one for each pod; or it takes a victim as well, and the job had no
         room without one either.
         """
-        others = self._would_have.get(other.index, set()).difference(pods)
+        others = self._would_have.get(other.index, set()) - {job.index}
         if others and len(others) >= sum(k for *_, k in self._bound(other)):
             return True
         return not self._fits_now(job) and self._has_a_victim(other, unit)

@@ -51,7 +51,7 @@ class _Orders:
                 break
             self.forbidden.append(placement)
             self._try_close_to(placement)
-            if self.ordered and run.incumbent.known.optimal(self.ordered[0][1:]):
+            if self.ordered and (self.over() or run.incumbent.known.optimal(self.ordered[0][1:])):
                 break
             if self._may_search_again():
                 others = search_together(run, tuple(self.forbidden))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Rule
 from kantopt.schema.snapshot import Queue, QueueResource
@@ -92,6 +94,28 @@ def test_encoding_and_judge_agree_where_queues_are_beyond_their_quota() -> None:
     assert min(legal, illegal) > 50
 
 
+def test_victims_come_back_to_a_queue_as_the_judge_has_it() -> None:
+    answers = Counter[bool]()
+    for seed in range(300):
+        instance, rng = overdrawn(seed), random.Random(seed)
+        for _ in range(10 if instance.on(Rule.QUOTA) else 0):
+            placement = random_placement(rng, instance)
+            if check(instance, placement, [Rule.QUOTA]):
+                continue
+            state = State(instance, placement)
+            for podset in instance.podsets:
+                spots = state.spots[podset.index]
+                lost = [x for x, k in podset.current.items() if k > spots.get(x, 0)]
+                if lost and state.placed[podset.index] < podset.count:
+                    more = [Counter(each) for each in placement.podsets]
+                    more[podset.index][lost[0]] += 1
+                    back = Placement(tuple(map(dict, more)))
+                    sound = not check(instance, back, [Rule.QUOTA])
+                    assert (state.admitted(podset.index, 1) > 0) == sound, f"seed {seed}"
+                    answers[sound] += 1
+    assert min(answers[True], answers[False]) > 20
+
+
 def test_nobody_is_evicted_for_a_job_larger_than_its_queue() -> None:
     queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 3}]}]
     running = [job(name, pods(cpu=4, on=[name]), queueName="q") for name in "ab"]
@@ -161,3 +185,17 @@ def test_as_many_go_as_a_queue_is_beyond_its_quota_where_a_more_important_job_co
     found = built(instance, Strategy.E_BINPACK)
     assert [found.placed(s) for s in range(4)].count(0) == 2
     assert agrees(instance, "beyond") is not None
+
+
+def test_a_queue_gives_up_for_its_own_job_what_it_uses_beyond_what_it_never_lends() -> None:
+    """Down to what it keeps it takes no part in what is shared; a victim more and it does again."""
+    own = {"name": "cpu", "nominalQuota": 2, "lendingLimit": 0}
+    other = {"name": "cpu", "nominalQuota": 0}
+    queues = [
+        {"name": name, "cohort": "c", "resources": [r]} for name, r in (("q", own), ("r", other))
+    ]
+    running = [job(f"r{i}", pods(cpu=1, on=["a"]), queueName="q") for i in range(4)]
+    waiting = job("w", pods(cpu=1), queueName="q", priority=9)
+    instance = question([node("a", cpu=8)], [*running, waiting], queues=queues)
+    found = built(instance, Strategy.E_BINPACK)
+    assert [found.placed(s) for s in range(5)] == [0, 0, 0, 1, 1]

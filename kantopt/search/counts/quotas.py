@@ -102,7 +102,8 @@ class Quotas:
                 after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
                 shared = self._usage.shared[key] - before + after
                 limit, standing = self._most_shared[key]
-                may = standing if back and not self._usage.newcomers[key] else limit
+                new = self._usage.newcomers[key] or self._usage.came.get((queue, r))
+                may = standing if back and not new else limit
                 if after > before and shared > may:
                     return False
         return back or self._spares(queue, extra)

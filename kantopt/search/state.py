@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -234,14 +234,15 @@ class State:
             return self.quotas.room(queue, podset.demand, min(pods, away), back=True)
         return self.quotas.room(queue, podset.demand, pods)
 
-    def admits(self, j: int, wants: Iterable[tuple[int, int]]) -> bool:
+    def admits(self, j: int, wants: Collection[tuple[int, int]]) -> bool:
         """Whether a job's queue admits pods of its pod sets all together."""
-        extra, back = [0] * len(self.instance.resources), True
-        for s, pods in wants:
-            back = back and self.placed[s] + pods <= self._stood[s]
-            for r, amount in enumerate(self.instance.podsets[s].demand):
-                extra[r] += pods * amount
-        return self.quotas.allows(self.instance.jobs[j].queue, extra, back=back)
+        back = all(self.placed[s] + pods <= self._stood[s] for s, pods in wants)
+        return self.quotas.allows(self.instance.jobs[j].queue, self.demanded(wants), back=back)
+
+    def demanded(self, wants: Collection[tuple[int, int]]) -> list[int]:
+        """Add up what pods ask for, by resource."""
+        podsets, resources = self.instance.podsets, range(len(self.instance.resources))
+        return [sum(pods * podsets[s].demand[r] for s, pods in wants) for r in resources]
 
     def mark(self) -> int:
         """Return a point to come back to with :meth:`undo`."""

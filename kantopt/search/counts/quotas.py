@@ -108,6 +108,29 @@ class Quotas:
                     return False
         return back or self._spares(queue, extra)
 
+    def relief(self, queue: int, extra: Sequence[int], other: int, given: Sequence[int]) -> float:
+        """How much nearer a queue is to being allowed more if a queue gives back some amounts.
+
+        Of each limit that it would exceed the part of what is lacking, added up.
+        """
+        usage, lends, relief = self._usage, self._usage.lends, 0.0
+        for quota in self._queues[queue].quotas:
+            r = quota.resource
+            if not (extra[r] and given[r]):
+                continue
+            used, most = usage.of[queue][r] + extra[r], self._most[queue][r]
+            if other == queue and most is not None and used > most[False]:
+                relief += min(1, given[r] / (used - most[False]))
+            cohort, kept = lends[queue].get(r, ("", 0))
+            if used <= kept or r not in lends[other] or lends[other][r][0] != cohort:
+                continue
+            more = used - max(kept, used - extra[r])
+            lacking = usage.shared[cohort] + more - self._most_shared[cohort][False]
+            beyond = used - kept if other == queue else usage.of[other][r] - lends[other][r][1]
+            if lacking > 0:
+                relief += min(1, max(0, min(given[r], beyond)) / lacking)
+        return relief
+
     def _spares(self, queue: int, extra: Sequence[int]) -> bool:
         """Whether a queue may use that much more beside what is kept."""
         asked = {(queue, r): amount for r, amount in enumerate(extra) if amount}

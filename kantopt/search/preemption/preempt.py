@@ -13,6 +13,7 @@ from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Want
 from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.pushing import Place, Pushing
+from kantopt.search.preemption.quota_room import QuotaRoom
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change
 
@@ -34,12 +35,20 @@ class Preemption(Pushing):
                 could = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
             if any(int(c.sum()) < w.least for c, w in zip(could, wants, strict=True)):
                 continue
+            gain = np.sum(could, axis=0) - np.sum(now, axis=0)
+            least = [(want.s, want.least) for want in wants]
+            beyond = QuotaRoom(self.victims, level).find(j, least, gain > 0)
+            if beyond is None:
+                continue
             best: tuple[list[int], list[Change], Mask] | None = None
             for region, shared in self._tries(j, wants, now, could, level):
                 if shared and best is not None and self._tight(best[1], wants):
                     continue
-                mark = self.state.mark()
-                if self._try(j, wants, place, region, level, (now, could), shared=shared):
+                mark, seen = self.state.mark(), len(self.state.touched)
+                for change in beyond:
+                    self.state.add(*change)
+                freed = self._free_nodes(wants, place, region, level, (now, could), shared=shared)
+                if freed and self.put_back.settles(seen):
                     harm = self.victims.gone.harm()
                     if best is None or harm < best[0]:
                         best = harm, self.state.journal[mark:], region
@@ -150,48 +159,6 @@ class Preemption(Pushing):
             order = nodes[np.lexsort((nodes, costs[nodes]))][:_MOST_REGIONS]
             return [np.arange(state.size) == n for n in order.tolist()]
         return [np.ones(state.size, dtype=np.bool_)]
-
-    def _try(
-        self,
-        j: int,
-        wants: list[Want],
-        place: Place,
-        region: Mask,
-        level: Level,
-        rooms: tuple[list[Ints], list[Ints]],
-        *,
-        shared: bool,
-    ) -> bool:
-        seen = len(self.state.touched)
-        if not self._free_quota(j, wants, level):
-            return False
-        if not self._free_nodes(wants, place, region, level, rooms, shared=shared):
-            return False
-        return self.put_back.settles(seen)
-
-    def _free_quota(self, j: int, wants: list[Want], level: Level) -> bool:
-        """Evict from the job's queue and its cohort until the job is within quota."""
-        state = self.state
-        queue = state.instance.jobs[j].queue
-        if queue is None:
-            return True
-        least = [(want.s, want.least) for want in wants]
-        if state.admits(j, least):
-            return True
-        rivals = state.instance.rivals(queue)
-        jobs = [v for v in self.victims.jobs if v.queue in rivals]
-        for own in (True, False):
-            for victim in sorted(jobs, key=lambda v: (v.priority, v.index)):
-                if (victim.queue == queue) is not own:
-                    continue
-                for s in state.instance.running_of(victim.index):
-                    if not self.victims.may_go(level, victim.priority, s):
-                        break
-                    for spot in sorted(state.spots[s]):
-                        self.victims.evict(s, spot, level=level)
-                        if state.admits(j, least):
-                            return True
-        return False
 
     def _free_nodes(
         self,

@@ -36,7 +36,8 @@ class Victims:
         self._gangs = instance.on(Rule.GANG)
         self.jobs: list[Job] = []
         """Jobs of which at least one pod may be evicted, if something important needs the room."""
-        able: dict[int, list[int]] = {}
+        self.able: dict[int, list[int]] = {}
+        """Their pod sets of which pods may be evicted."""
         self._may = freedom_of(instance)
         top = max((job.priority for job in instance.jobs), default=0)
         for job in instance.jobs:
@@ -44,10 +45,10 @@ class Victims:
                 continue
             running = instance.running_of(job.index)
             going = [s for s in running if self._may.evictions[s]]
-            if going and not (len(going) < len(running) and self._must_go_whole(job)):
+            if going and not (len(going) < len(running) and self.goes_whole(job)):
                 self.jobs.append(job)
-                able[job.index] = going
-        self._able = frozenset(s for going in able.values() for s in going)
+                self.able[job.index] = going
+        self._able = frozenset(s for going in self.able.values() for s in going)
         self._priorities = sorted({job.priority for job in self.jobs})
         self._here: dict[int, list[tuple[int, Spot]]] = {}
         for s in sorted(self._able):
@@ -55,7 +56,7 @@ class Victims:
                 self._here.setdefault(spot.node, []).append((s, spot))
         self._on_node: dict[int, list[tuple[int, int, Spot]]] = {}
         tied = self._rigid | {job.index for job in self.jobs if self._gang(job)}
-        self.gone = Gone(state, able, tied, self._must_go_whole, self._spare)
+        self.gone = Gone(state, self.able, tied, self.goes_whole, self._spare)
         self._bound = {job.index for job in self.jobs if self._held_elsewhere(job)}
         """Jobs for whose return more than the room on their nodes counts."""
 
@@ -73,13 +74,14 @@ class Victims:
         found = [(self.state.instance.job_of(s).priority, s, x) for s, x in pods]
         return sorted(found, key=lambda each: (each[0], self._toll(each[1]), each[1], each[2]))
 
-    def _must_go_whole(self, job: Job) -> bool:
+    def goes_whole(self, job: Job) -> bool:
+        """Whether all of a job goes if a pod of it does, as things stand."""
         return job.index in self._rigid or (self._gang(job) and self._slack(job) == 0)
 
     def _toll(self, s: int) -> int:
         """Pods that go if one of a pod set does."""
         job = self.state.instance.job_of(s)
-        if self._must_go_whole(job):
+        if self.goes_whole(job):
             return sum(self.state.placed[o] for o in job.podsets)
         return 1
 
@@ -252,7 +254,7 @@ class Victims:
                 if not pods or not self.may_go(level, priority, s):
                     continue
                 job = state.instance.job_of(s)
-                if self._must_go_whole(job):
+                if self.goes_whole(job):
                     whole.setdefault((job.index, int(domain[n])), set()).add(n)
                 else:
                     costs[n] += self.gone.toll(s, level) * pods

@@ -1,4 +1,4 @@
-"""Ruin (Schrimpf et al. 2000): a few new gangs leave a plan, and victims that fit then return."""
+"""Ruin (Schrimpf et al. 2000): a few new gangs leave a plan, and who made way comes back."""
 
 from __future__ import annotations
 

@@ -187,8 +187,9 @@ def _recreate_gangs(
     """Construct again and again without a few of the new gangs, until that is long in vain.
 
     Each gang takes the nodes that harm least beside those before it; beside others, who have come
-    since, these are others. Now and then one that was left out comes first. Who is less important
-    than all of these is not looked at. Returns whether anything came of it.
+    since, these are others. Mostly one of them comes first, now and then one that was left out. Who
+    is less important than all of these is not looked at. A deterministic run counts its rounds.
+    Returns whether anything came of it.
     """
     begin = best.placement
     instance, rng, vain, rounds = best.searched, random.Random(seed), 0, _UNCOUNTED

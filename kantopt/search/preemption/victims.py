@@ -121,8 +121,9 @@ class Victims:
             if self.gone.spares_first
             else ()
         )
+        top = spare[-1] if spare else NOBODY
         first = [Level(NOBODY, most) for most in spare]
-        return first + [Level(most, spare[-1] if spare else None) for most in below]
+        return first + [Level(most, top if top > most else None) for most in below]
 
     def may_go(self, level: Level, priority: int, s: int) -> bool:
         """Whether a pod of a pod set and priority is among those who may go, as things stand."""

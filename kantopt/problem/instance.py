@@ -214,6 +214,16 @@ class Instance:
             if level is not None
         )
 
+    @cached_property
+    def close_jobs(self) -> frozenset[int]:
+        """Jobs with topology needs that a rule insists on."""
+        return frozenset(
+            need.job
+            for need in self.topology_needs
+            if (need.required is not None and self.on(Rule.TOPOLOGY))
+            or (need.slice_level is not None and self.on(Rule.SLICES))
+        )
+
     def closest(self, j: int) -> int:
         """Return the finest level within whose domains pods of a job have to be; -1 for none."""
         return max((need.within for need in self.needs_of.get(j, ())), default=-1)

@@ -16,7 +16,6 @@ from kantopt.problem.placement import Placement
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
-from kantopt.search.order.units import close_jobs
 from kantopt.search.preemption.justify import drop, rightly
 from kantopt.search.preemption.kept_room import KeptRoom, LeftForGood
 from kantopt.search.preemption.preempt import Preemption
@@ -99,7 +98,7 @@ class _Realisation:
         """How many of them are to move, by what is wanted and group: one or another."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
         """Job and nodes of those that go together, until a more important one is on one."""
-        self._tied = close_jobs(instance)
+        self._tied = instance.close_jobs
         """Jobs whose pods must be close."""
         self._left = LeftForGood()
         self._owed: dict[int, int] = {}

@@ -28,14 +28,22 @@ def test_the_least_important_pod_that_makes_room_gives_way() -> None:
     assert where(instance, placement, "j") == {"b": 1}
 
 
+@pytest.mark.parametrize("waits", [None, 0, 1])
 @pytest.mark.parametrize("spared", ["elastic", "low"])
-def test_whom_a_gang_can_do_without_goes_before_anybody_is_displaced(spared: str) -> None:
-    """Where evictions are counted by priority before what is displaced, the least goes as ever."""
+def test_whom_a_gang_can_do_without_goes_before_anybody_is_displaced(
+    spared: str, waits: int | None
+) -> None:
+    """Where evictions are counted by priority before what is displaced, the least goes as ever.
+
+    Who waits and may evict nobody, which comes after what is said of evictions, changes nothing.
+    """
     jobs = [
         job("elastic", pods(count=2, cpu=2, minCount=1, on=["a", "c"]), priority=5),
         running("low", ["b"], cpu=2, priority=1),
         job("j", pods(cpu=2), priority=9),
     ]
+    if waits is not None:
+        jobs.append(job("harmless", pods(cpu=2), priority=waits))
     objectives = [{"unplaced": {"by": "priority", "unit": "gpu"}}, "evictions"]
     if spared == "elastic":
         objectives.reverse()
@@ -43,6 +51,22 @@ def test_whom_a_gang_can_do_without_goes_before_anybody_is_displaced(spared: str
     gone = 2 - sum(where(instance, built(instance), "elastic").values())
     assert gone == (0 if spared == "elastic" else 1)
     assert where(instance, built(instance), "low") == ({} if spared == "elastic" else {"b": 1})
+
+
+def test_for_quota_too_those_go_first_whom_gangs_can_do_without() -> None:
+    """Of six that are allowed, four are needed: two can be spared, for the others low goes."""
+    quota = [{"name": "cpu", "nominalQuota": 6}]
+    jobs = [
+        job("elastic", pods(count=3, cpu=1, minCount=1, on=["a"] * 3), priority=5, queueName="q"),
+        running("low", ["a"] * 3, priority=1, queueName="q"),
+        job("j", pods(cpu=4), priority=9, queueName="q"),
+    ]
+    queues = [{"name": "q", "resources": quota}]
+    objectives = [{"unplaced": {"by": "priority", "unit": "gpu"}}, "evictions"]
+    instance = question([node("a", cpu=16)], jobs, objectives=objectives, queues=queues)
+    placement = built(instance)
+    assert where(instance, placement, "elastic") == {"a": 1}
+    assert where(instance, placement, "low") == {"a": 1}
 
 
 def test_pods_that_still_fit_are_put_back() -> None:

@@ -144,6 +144,25 @@ def test_where_evicting_is_not_allowed_what_has_no_order_is_left_undone() -> Non
     assert list(concessions(instance, wanted)) == [put(instance, {"t": ["d"]})]
 
 
+def test_victims_of_what_has_no_order_come_back_where_they_fit() -> None:
+    """The gang waits for a circle: who was to make way for it on another node need not go."""
+    jobs = [
+        job("r", pods(cpu=8, on=["a"]), moveMode="live"),
+        job("s", pods(cpu=4, on=["b"]), moveMode="live"),
+        job("v", pods(cpu=3, on=["c"]), preemptible=True, priority=1),
+        job("t", pods(cpu=1), priority=9),
+        job("gang", pods("small", cpu=3), pods("large", cpu=4), priority=9),
+    ]
+    instance = question([node("a", cpu=8), node("b", cpu=8), node("c", cpu=3), node("d", 1)], jobs)
+    wanted = put(
+        instance,
+        {"r": ["b"], "s": ["a"], "v": [], "t": ["d"], "gang/small": ["c"], "gang/large": ["a"]},
+    )
+    assert check(instance, wanted) == []
+    assert sequence(instance, wanted) is None
+    assert list(concessions(instance, wanted, lambda: True)) == [put(instance, {"t": ["d"]})]
+
+
 def test_a_pod_that_others_came_near_stays_if_its_successor_has_no_order() -> None:
     """The new friend in the rack is in a circle: the guest comes, the old one has to stay."""
     friend = {"labels": {"app": "friend"}}

@@ -12,6 +12,9 @@ from kantopt.schema.model import Rule
 from kantopt.search.order.approach import after, approach
 from kantopt.search.order.run import Run
 from kantopt.search.order.units import Unit, units_of
+from kantopt.search.preemption.put_back import PutBack
+from kantopt.search.preemption.victims import Victims
+from kantopt.search.state import State
 from kantopt.verify.rules import check
 
 EVICTIONS = 6
@@ -61,5 +64,18 @@ def _cost(unit: Unit) -> tuple[int, int, int]:
 
 
 def _legal(instance: Instance, placement: Placement) -> Iterator[Placement]:
-    if all(fault.rule == Rule.REQUIRED for fault in check(instance, placement)):
+    """Yield a placement if it is legal, or becomes so when victims come back that it leaves room.
+
+    For whom they had to go may be among what is left undone.
+    """
+    broken = {fault.rule for fault in check(instance, placement)} - {Rule.REQUIRED}
+    if broken == {Rule.PRIORITY}:
+        state = State(instance)
+        put_back = PutBack(Victims(state))
+        state.go_to(placement)
+        if not put_back.settles(0):
+            return
+        placement = state.placement()
+        broken = {fault.rule for fault in check(instance, placement)} - {Rule.REQUIRED}
+    if not broken:
         yield placement

@@ -95,14 +95,16 @@ def _with_detours(
 def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit], Kind | None]]:
     """Orders to try units in, and what to do only when nothing else can be done.
 
-    An eviction that comes last leaves the slot of its budget to restarts before it; binds that
-    come last leave the room of evicted pods to stop-overs.
+    An eviction that comes last leaves the slot of its budget to restarts before it, which can wait
+    for nobody else's; binds that come last leave the room of evicted pods to stop-overs.
     """
     kinds = {unit.kind for unit in units}
-    yield units, None
     lasts: list[Kind] = [kind for kind in ("evict", "bind") if kind in kinds and "move" in kinds]
-    for last in lasts:
-        yield units, last
+    if "evict" in lasts:
+        yield units, "evict"
+    yield units, None
+    if "bind" in lasts:
+        yield units, "bind"
 
     def size(unit: Unit) -> int:
         return sum(

@@ -246,7 +246,7 @@ def may_step_aside(unit: Unit) -> bool:
     if unit.first or len(unit.changes) > 1 or unit.kind != "move":
         return False
     job = unit.instance.podsets[unit.changes[0].podset].job
-    return job not in close_jobs(presolved(unit.instance))
+    return job not in presolved(unit.instance).close_jobs
 
 
 def ties(instance: Instance, change: Change) -> list[TopologyNeed]:
@@ -269,14 +269,3 @@ def _tying(instance: Instance) -> Mapping[int, Sequence[tuple[TopologyNeed, set[
         for s in instance.podsets_of(need):
             found.setdefault(s, []).append((need, {x for x in levels if x is not None}))
     return found
-
-
-@lru_cache(maxsize=4)
-def close_jobs(instance: Instance) -> frozenset[int]:
-    """Jobs with topology needs that a rule insists on."""
-    return frozenset(
-        need.job
-        for need in instance.topology_needs
-        if (need.required is not None and instance.on(Rule.TOPOLOGY))
-        or (need.slice_level is not None and instance.on(Rule.SLICES))
-    )

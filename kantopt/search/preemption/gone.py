@@ -108,11 +108,16 @@ class Gone:
             )
         }
         """Priorities of which it counts more how many GPUs are displaced than how many pods."""
+        split = {tier.priority for tier in self._tiers if tier.metric is Metric.DISPLACED}
+        unsplit = {None, *(state.instance.jobs[j].priority for j in able)} - split
         ranks = [
             tier.metric is Metric.EVICTIONS or tier.surplus
             for tier in tiers
-            if tier.metric in (Metric.UNPLACED, Metric.DISPLACED, Metric.EVICTIONS)
-            and tier.unit != "jobs"
+            if tier.unit != "jobs"
+            and (
+                tier.metric in (Metric.DISPLACED, Metric.EVICTIONS)
+                or (tier.metric is Metric.UNPLACED and (tier.surplus or tier.priority in unsplit))
+            )
         ]
         self.spares_first = False in ranks and ranks == sorted(ranks)
         """Whether evicting whom gangs can do without is less harm than displacing anybody."""

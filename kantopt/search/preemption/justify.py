@@ -11,7 +11,6 @@ from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.placer import Placer
-from kantopt.search.order.units import close_jobs
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
 from kantopt.verify.rules import check
@@ -103,7 +102,7 @@ class _Exchange:
             for n in victim.nodes:
                 self._on.setdefault(n, []).append(victim)
                 victim.reasons += self._reason(victim, n) is not None
-        self._fixed = close_jobs(self._instance)
+        self._fixed = self._instance.close_jobs
 
     def run(self) -> None:
         """Look after one victim after the other."""

@@ -19,6 +19,7 @@ _Wants = Collection[tuple[int, int]]
 class _Kind(NamedTuple):
     """What victims are alike in: what goes with a pod of theirs, what it costs and gives back."""
 
+    spared: bool
     priority: int
     cost: int
     queue: int
@@ -62,9 +63,9 @@ class QuotaRoom:
                     for spot in state.spots[s]:
                         heappush(kinds.setdefault(kind, []), (not near[spot.node], s, spot))
 
-        def order(kind: _Kind) -> tuple[bool, int, float, _Kind]:
+        def order(kind: _Kind) -> tuple[bool, bool, int, float, _Kind]:
             relief = state.quotas.relief(queue, asked, kind.queue, kind.uses)
-            return not relief, kind.priority, kind.cost / (relief or 1), kind
+            return not relief, not kind.spared, kind.priority, kind.cost / (relief or 1), kind
 
         while kinds:
             kind = min(kinds, key=order)
@@ -95,4 +96,5 @@ class QuotaRoom:
             for r, amount in enumerate(asked)
         )
         cost = sum(victims.gone.toll(o, self.level) * pods for o, pods in going.items())
-        return _Kind(job.priority, cost, job.queue or 0, uses)
+        spared = victims.gone.spares_first and victims.spare(job) > 0
+        return _Kind(spared, job.priority, cost, job.queue or 0, uses)

@@ -56,7 +56,7 @@ class Victims:
                 self._here.setdefault(spot.node, []).append((s, spot))
         self._on_node: dict[int, list[tuple[int, int, Spot]]] = {}
         tied = self._rigid | {job.index for job in self.jobs if self._gang(job)}
-        self.gone = Gone(state, self.able, tied, self.goes_whole, self._spare)
+        self.gone = Gone(state, self.able, tied, self.goes_whole, self.spare)
         self._bound = {job.index for job in self.jobs if self._held_elsewhere(job)}
         """Jobs for whose return more than the room on their nodes counts."""
 
@@ -88,7 +88,7 @@ class Victims:
     def _gang(self, job: Job) -> bool:
         return job.is_gang and self._gangs
 
-    def _spare(self, job: Job) -> int:
+    def spare(self, job: Job) -> int:
         """Pods that a gang can do without, if it gives up any but as a whole."""
         return self._slack(job) if self._gang(job) and job.index not in self._rigid else 0
 
@@ -117,7 +117,7 @@ class Victims:
         """
         below = self.priorities_below(priority)
         spare = sorted(
-            {j.priority for j in self.jobs if j.priority < priority and self._spare(j)}
+            {j.priority for j in self.jobs if j.priority < priority and self.spare(j)}
             if self.gone.spares_first
             else ()
         )
@@ -128,7 +128,7 @@ class Victims:
     def may_go(self, level: Level, priority: int, s: int) -> bool:
         """Whether a pod of a pod set and priority is among those who may go, as things stand."""
         if level.spares(priority):
-            return self._spare(self.state.instance.job_of(s)) > 0
+            return self.spare(self.state.instance.job_of(s)) > 0
         return priority <= level.priority
 
     def evicted(self, s: int) -> int:

@@ -30,10 +30,11 @@ _HEADER = (
     "Bindings: a Reservation holds the place and the pod is told to take no other. A pod that is "
     "scheduled before both are there goes where it likes; apply them while a gate holds it, and "
     f"remove the gate within {_TTL}, which nothing here does.",
-    "Migration jobs of waves that wait for others are paused: when those are done, kubectl patch "
-    'podmigrationjob NAME --type=merge -p \'{"spec":{"paused":false}}\'. Reservations cannot be '
-    "paused. Held are cpu, memory, ephemeral-storage, hugepages and extended resources, and no "
-    "volumes, claims, devices or closeness to other pods.",
+    "Migration jobs beside those of waves that they wait for are paused: when these are done, "
+    'kubectl patch podmigrationjob NAME --type=merge -p \'{"spec":{"paused":false}}\'. They have '
+    f"no ttl, which would run while they are paused; the others fail after {_TTL}. Reservations "
+    "cannot be paused. Held are cpu, memory, ephemeral-storage, hugepages and extended resources, "
+    "and no volumes, claims, devices or closeness to other pods.",
 )
 
 
@@ -54,7 +55,8 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         pod_set = actions.pod_set(action)
         if isinstance(action, Binding):
             return _reserved(plan, action, pod, pod_set, wave)
-        return (_migration(plan, action, pod, pod_set, wave, bool(actions.after[wave])),)
+        paused = asked.wave is None and bool(actions.after[wave])
+        return (_migration(plan, action, pod, pod_set, wave, paused),)
 
     return manifests(plan, pod_by_pod(plan, why_not, documents), asked, "koordinator", _HEADER)
 
@@ -88,7 +90,8 @@ def _migration(
     reference = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": pod.name}
     if pod.uid:
         reference["uid"] = pod.uid
-    spec: dict[str, Any] = {"paused": paused, "ttl": _TTL}
+    # A migration's time runs from its creation on, also while it is paused.
+    spec: dict[str, Any] = {"paused": paused} if paused else {"paused": paused, "ttl": _TTL}
     if isinstance(action, Move) and pod_set is not None:
         # Owners are left to the controller, which knows who will make the new pod.
         template = {"ttl": _TTL, "allocateOnce": True}

@@ -25,6 +25,14 @@ def test_what_it_writes_can_be_planned(cli: Cli) -> None:
     assert planned.out.startswith("Place ")
 
 
+@pytest.mark.parametrize("system", ["kubernetes", "kueue", "volcano", "kai", "koordinator"])
+def test_what_it_writes_can_be_planned_as_objects_of_any_system(cli: Cli, system: str) -> None:
+    cli("init", "first")
+    files = ("first/cluster.yaml", "first/jobs.yaml")
+    assert cli("convert", "--to", system, *files, "-O", "k.yaml").code == 0
+    assert cli("plan", "k.yaml", "--gated", "--engine", "fast").code == 0
+
+
 def test_the_cluster_is_of_now_and_else_the_same_each_time(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

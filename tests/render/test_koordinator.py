@@ -101,6 +101,20 @@ def test_migrations_of_waves_that_wait_are_paused() -> None:
     assert second["metadata"]["labels"]["kantopt/wave"] == "2"
 
 
+def test_a_paused_migration_has_no_time_that_runs_out_before_its_turn() -> None:
+    waves = [[evict("team-b/x", "n1", OTHER)], [move("team-b/x", "n2", "n1", POD)]]
+    first, second = made(make_plan([JOB], waves))
+    assert first["spec"]["ttl"] == "10m"
+    assert "ttl" not in second["spec"]
+    assert second["spec"]["reservationOptions"]["template"]["spec"]["ttl"] == "10m"
+
+
+def test_a_wave_that_is_written_alone_is_not_paused() -> None:
+    waves = [[evict("team-b/x", "n1", OTHER)], [move("team-b/x", "n2", "n1", POD)]]
+    (only,) = made(make_plan([JOB], waves), Asked(wave=2))
+    assert (only["spec"]["paused"], only["spec"]["ttl"]) == (False, "10m")
+
+
 def test_what_koordinator_cannot_do_is_advice() -> None:
     devices = (DeviceRequest(device_class="gpu", requests={"gpu": "500m"}),)
     shared = JOB.model_copy(

@@ -16,7 +16,7 @@ from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
 from kantopt.formats.kubernetes.ending_owners import note_ending_owners
 from kantopt.formats.kubernetes.followers import followers
-from kantopt.formats.kubernetes.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.kubernetes.gangs import Dialect, GangRef, gang_of, scheduled_by
 from kantopt.formats.kubernetes.host_ports import sidecars_count
 from kantopt.formats.kubernetes.jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes.koordinator.kept_room import without_kept
@@ -36,7 +36,7 @@ from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import Pod, read_pod
 from kantopt.formats.kubernetes.priorities import Priorities
 from kantopt.formats.kubernetes.queues import Queues
-from kantopt.formats.kubernetes.reclaims import reclaims, scheduled_by
+from kantopt.formats.kubernetes.reclaims import reclaims
 from kantopt.formats.kubernetes.restarts import Restarts
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.kubernetes.stays import Stays
@@ -334,7 +334,7 @@ class _Import:
             job = reader.read(name, chosen, ended)
             if job is not None:
                 names.add(name)
-                if system := scheduled_by(first):
+                if system := scheduled_by(first.pod, first.gang):
                     self._systems[job.full_name] = system
                 for other in {other for member in chosen for other in self._names(member.pod)}:
                     self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")

@@ -34,6 +34,18 @@ class GangRef:
     role: str = ""
 
 
+_SCHEDULERS = {"kai-scheduler": Dialect.KAI, "volcano": Dialect.VOLCANO}
+
+
+def scheduled_by(pod: Pod, gang: GangRef | None) -> Dialect | None:
+    """Return which of KAI and Volcano schedules a pod, if either does and not by Kueue's leave."""
+    if pod.local_queue:
+        return None
+    if gang is not None and gang.dialect in _SCHEDULERS.values():
+        return gang.dialect
+    return _SCHEDULERS.get(pod.scheduler)
+
+
 PODSET = "kueue.x-k8s.io/podset"
 """Label that names the part of its Workload that a pod is of."""
 _KAI_GROUP = "pod-group-name"

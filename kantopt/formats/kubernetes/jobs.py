@@ -9,7 +9,14 @@ from typing import Any
 
 from kantopt.formats.kubernetes.closeness import Closeness
 from kantopt.formats.kubernetes.demands import BEYOND, Gang, Wish
-from kantopt.formats.kubernetes.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
+from kantopt.formats.kubernetes.gangs import (
+    PODSET,
+    Dialect,
+    GangRef,
+    level_wish,
+    names_workload,
+    scheduled_by,
+)
 from kantopt.formats.kubernetes.pod_groups import PodGroups
 from kantopt.formats.kubernetes.pods import QUEUE_NAME, Pod
 from kantopt.formats.kubernetes.priorities import Priorities
@@ -102,7 +109,7 @@ class JobsReader:
         ]
         pods = [member.pod for member in members]
         pinned = [bool(pod.pinned) for pod in pods]
-        queue = self._queue(first, gang)
+        queue = self._queue(first, ref, gang)
         if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
             text = "jobs that KAI starts only within their queue's quota: here its limit counts"
             self._notes.add(text, f"{first.namespace}/{name}")
@@ -302,11 +309,12 @@ class JobsReader:
             labels = {key: value for key, value in labels.items() if key != PODSET}
         return labels
 
-    def _queue(self, pod: Pod, gang: Gang) -> str:
+    def _queue(self, pod: Pod, ref: GangRef | None, gang: Gang) -> str:
         other = (
             gang.queue
             or pod.labels.get("kai.scheduler/queue", "")
             or pod.annotations.get("scheduling.volcano.sh/queue-name", "")
+            or self._queues.default_of(scheduled_by(pod, ref))
         )
         return self._queues.find(pod.namespace, pod.local_queue, other)
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from kantopt.formats.kubernetes.gangs import Dialect
 from kantopt.formats.kubernetes.kai_gpus import gpus_held
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
 from kantopt.formats.kubernetes.objects import Objects
@@ -23,6 +24,9 @@ KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com
 
 GPUs by other names than this one, which KAI counts too, are those of :func:`gpus_held`.
 """
+
+DEFAULTS = {Dialect.VOLCANO: "default", Dialect.KAI: "default-queue"}
+"""Queues that jobs are in which name none."""
 
 _MOST_WEIGHT = 10**6
 
@@ -51,6 +55,11 @@ class Queues:
         self._specs = {view.at("metadata").name(): view.at("spec") for view in views}
         self._parents = {name: spec.text("parentQueue") for name, spec in self._specs.items()}
         self._names = set(found)
+        self._defaults = {
+            system: name
+            for system, name in DEFAULTS.items()
+            if name in objects.named(system, "Queue")
+        }
         self.with_quota = frozenset(
             name
             for name, spec in self._specs.items()
@@ -95,6 +104,10 @@ class Queues:
         above = {*upwards(other, self._parents)}
         own = sum(name not in above for name in line)
         return line[max(0, own - 1) :]
+
+    def default_of(self, system: Dialect | None) -> str:
+        """Return the queue of jobs that name none, by who schedules them, if the input has it."""
+        return "" if system is None else self._defaults.get(system, "")
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""

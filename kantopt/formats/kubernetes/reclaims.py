@@ -6,6 +6,8 @@ them, by the topmost queues above both that differ; in Volcano of those that the
 down to what is guaranteed, by the queues of the jobs themselves. What more goes by fair shares,
 which change with all that waits, is told as what may be evicted, and no plan evicts it. Pods of
 other schedulers neither of them evicts, and nobody for a job whose queue the input does not have.
+Jobs that name none are in the default queue of their system; where the input does not have it, no
+plan evicts any of them.
 """
 
 from __future__ import annotations
@@ -18,28 +20,17 @@ from fractions import Fraction
 from math import ceil
 
 from kantopt.formats.kubernetes.gangs import Dialect
-from kantopt.formats.kubernetes.jobs import Member
 from kantopt.formats.kubernetes.kueue.preemption import ANY
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queue_trees import upwards
-from kantopt.formats.kubernetes.queues import KAI_UNITS, number
+from kantopt.formats.kubernetes.queues import DEFAULTS, KAI_UNITS, number
 from kantopt.formats.view import View
 from kantopt.schema.asks import asks, one_pod
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Victims
 
-_SCHEDULERS = {"kai-scheduler": Dialect.KAI, "volcano": Dialect.VOLCANO}
 _UNLIMITED = 2**62
-
-
-def scheduled_by(member: Member) -> Dialect | None:
-    """Return which of the two schedules a pod, if either does, and Kueue has no say in it."""
-    if member.pod.local_queue:
-        return None
-    if member.gang is not None and member.gang.dialect in _SCHEDULERS.values():
-        return member.gang.dialect
-    return _SCHEDULERS.get(member.pod.scheduler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,8 @@ def reclaims(
             for job in jobs
             if job.running and systems.get(job.full_name) is not system
         }
-        queues = _Queues(shares, own, held if system is Dialect.KAI else {}, theirs)
+        held_here = held if system is Dialect.KAI else {}
+        queues = _Queues(shares, own, held_here, theirs - {""}, DEFAULTS[system])
         yield from (queues.victims(job) for job in own if job.waiting)
 
 
@@ -124,20 +116,27 @@ class _Queues:
         jobs: Iterable[Job],
         held: Mapping[str, Fraction],
         shared: AbstractSet[str],
+        default: str,
     ) -> None:
         self._shares = shares
         self._parents = {name: share.parent for name, share in shares.items()}
-        self._shared = shared
-        """Names of queues that jobs of others bear as well: no plan tells them apart."""
+        self._default = default
+        """Where jobs are that name no queue; these say so themselves if the input has it."""
+        self._shared = {*shared}
+        """Names of queues that jobs of others bear as well, or that not all of its jobs bear: no
+        plan tells them apart."""
         self._known: dict[tuple[str, str], tuple[set[bool], dict[str, int]]] = {}
         self._run: dict[str, set[int]] = {}
         self._kinds: dict[str, set[_Kind]] = {}
         self._used: dict[str, Counter[str]] = {}
         for job in jobs:
             if job.running:
-                self._run.setdefault(job.queue_name, set()).add(job.priority or 0)
-                self._kinds.setdefault(job.queue_name, set()).add(_kind(job))
-                for name in upwards(job.queue_name, self._parents):
+                queue = job.queue_name or default
+                if not job.queue_name:
+                    self._shared.add(queue)
+                self._run.setdefault(queue, set()).add(job.priority or 0)
+                self._kinds.setdefault(queue, set()).add(_kind(job))
+                for name in upwards(queue, self._parents):
                     self._used.setdefault(name, Counter()).update(asks(job))
         gpus: dict[str, Fraction] = {}
         for queue, amount in held.items():
@@ -148,22 +147,23 @@ class _Queues:
 
     def victims(self, job: Job) -> Victims:
         """Say of which queues a job that waits evicts jobs."""
-        found = {job.queue_name: ANY} if job.queue_name else {}
+        own = job.queue_name or self._default
+        found = {own: ANY}
         beyond = set[str]()
         wants = asks(job, least=True) or asks(one_pod(job))
         left = dict[str, dict[str, str | int]]()
         excess = dict[str, dict[str, str | int]]()
-        pushes = min(self._run.get(job.queue_name, ()), default=_UNLIMITED) < (job.priority or 0)
-        if job.queue_name in self._shared:
+        pushes = min(self._run.get(own, ()), default=_UNLIMITED) < (job.priority or 0)
+        if own in self._shared or not job.queue_name:
             found.clear()
-            beyond |= {job.queue_name} if pushes else set()
+            beyond |= {own} if pushes else set()
         for other, priorities in self._run.items():
-            goes = self._goes(job.queue_name, wants, other)
+            goes = self._goes(own, wants, other)
             if goes and other in self._shared:
                 goes = None
             if goes:
                 found[other] = ANY
-                owner, theirs = self._apart(job.queue_name, other)
+                owner, theirs = self._apart(own, other)
                 excess[other] = self._excess(theirs)
                 if not pushes:  # who has victims in its own queue may need no others
                     left[owner] = self._left(owner, wants)
@@ -172,7 +172,7 @@ class _Queues:
         return Victims(
             job=job.full_name,
             queues=found,
-            nominal_left=left.pop(job.queue_name, {}),
+            nominal_left=left.pop(own, {}),
             left_above=left,
             excess={name: amounts for name, amounts in excess.items() if amounts},
             beyond=tuple(sorted(beyond)),

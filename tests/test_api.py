@@ -43,6 +43,13 @@ def test_paths_data_and_documents_are_one() -> None:
     assert verdicts[0] == verdicts[1]
 
 
+@pytest.mark.parametrize("left_out", [{}, {"exclude_none": True}, {"exclude_unset": True}], ids=str)
+def test_a_plan_that_is_written_out_is_read_back(left_out: dict[str, bool]) -> None:
+    plan = kantopt.plan(SNAPSHOT, JOBS, engine="fast", deterministic=True)
+    data = plan.model_dump(mode="json", by_alias=True, **left_out)
+    assert kantopt.judge(SNAPSHOT, JOBS, data) == kantopt.judge(SNAPSHOT, JOBS, plan)
+
+
 def test_the_page_on_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = QUICKSTART.parent.parent
     monkeypatch.setenv("PYTHONPATH", str(root))

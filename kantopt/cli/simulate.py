@@ -11,7 +11,7 @@ from kantopt.cli.groups import with_groups
 from kantopt.cli.output import check_distinct, check_output_file, complain
 from kantopt.cli.shown import AnswerOptions
 from kantopt.cli.sweep import SweepOptions, run_sweep, write_sweep
-from kantopt.errors import UsageError
+from kantopt.errors import InterruptedEarlyError, UsageError
 
 if TYPE_CHECKING:
     from kantopt.schema.answers.simulation import Simulation
@@ -174,6 +174,10 @@ def simulate(
         histories = simulated(
             asked, wanted, workers=workers, stop=deadline.stop, tell=tell, kept=kept
         )
+        if deadline.stop.signal is not None:
+            histories = [each for each in histories if each.horizon > (_ms(warm_up) or 0)]
+            if not histories:
+                raise InterruptedEarlyError(deadline.stop.signal)
         progress.reach("measuring")
         first = asked.policies[0].queueing
         simulation = figures_of(

@@ -150,7 +150,11 @@ class PriorityObjective(ModelPart):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, data: Any) -> Any:
-        return {data: {}} if isinstance(data, str) else data
+        if not isinstance(data, dict):
+            return {data: {}} if isinstance(data, str) else data
+        # Written out with all its fields a document has the metrics as well that are not meant.
+        none = {key for key in cls.model_fields if key in data and data[key] is None}
+        return {key: data[key] for key in data if key not in none} or data
 
     @model_validator(mode="after")
     def _one_metric(self) -> "PriorityObjective":

@@ -14,6 +14,8 @@ import pytest
 
 from kantopt.planning import plan, question
 from kantopt.problem.build import build_instance
+from kantopt.simulate import runs as simulate_runs
+from kantopt.simulate.world import build_world
 from tests.cli.conftest import Cli
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
@@ -91,6 +93,32 @@ def test_a_signal_once_the_question_is_there_has_a_plan_written(
     done = cli("plan", "snap.yaml", "jobs.yaml", "-o", "json")
     assert done.code == 143
     assert "interrupted by SIGTERM" in " ".join(json.loads(done.out)["warnings"])
+
+
+@pytest.mark.parametrize("more", [(), ("--warm-up", "1s")], ids=["", "warm-up"])
+@pytest.mark.parametrize("runs", [0, 1])
+def test_a_simulation_that_has_only_begun_shows_the_runs_before(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, runs: int, more: tuple[str, ...]
+) -> None:
+    """There is nothing to measure of who has seen no time pass."""
+    built = list[str]()
+
+    def build(*given: Any, **named: Any) -> object:
+        built.append(named["name"])
+        if len(built) > runs:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return build_world(*given, **named)
+
+    monkeypatch.setattr(simulate_runs, "build_world", build)
+    trace = "- {name: a, arrival: 0s, duration: 9s, podSets: [{count: 1, requests: {cpu: 1}}]}\n"
+    Path("t.yaml").write_text(f"apiVersion: kantopt/v1alpha1\nkind: Trace\njobs:\n{trace}")
+    policies = ["--policy", "fifo", "--policy", "fgd"]
+    done = cli("simulate", "snap.yaml", "t.yaml", *policies, *more)
+    assert done.code == 143
+    if runs:
+        assert "interrupted; simulated 1 of 2 runs, so far: fifo" in done.out
+    else:
+        assert done.err.endswith("before there was an answer: nothing is written\n")
 
 
 def test_the_metrics_of_a_scheduled_run_say_how_it_ended(

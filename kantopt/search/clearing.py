@@ -175,7 +175,8 @@ class _Emptying:
             pods -= fill(self.preemption.placer.scores, s, pods, within)
         below = min(self.below, job.priority)
         return not pods or (
-            job.may_preempt and all(self._push_one(s, within, below) for _ in range(pods))
+            job.may_preempt
+            and all(not self.over() and self._push_one(s, within, below) for _ in range(pods))
         )
 
     def _push_one(self, s: int, within: Mask, below: int) -> bool:

@@ -6,6 +6,11 @@ import pytest
 
 from kantopt.search.insertion import fill
 from kantopt.search.insertion.scores import Scores
+from kantopt.search.insertion.zones import placer_of
+from kantopt.search.preemption.preempt import Preemption
+from kantopt.search.preemption.reverse_trim import ReverseTrim
+from kantopt.search.relocation.cheapest import Cheapest
+from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.verify.world import job, node, pods, question
@@ -35,3 +40,32 @@ def test_a_gang_of_many_pods_is_not_placed_to_its_end_once_the_time_is_up(
     assert len(looks) == 3
     assert placed == 3 * fill.CLOCK - 1
     assert fill.fill(Scores(State(instance), strategy), 0, 2 * fill.CLOCK) == 2 * fill.CLOCK
+
+
+MAKERS = [Relocation, Cheapest, Preemption, ReverseTrim]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("looks", [0, 1, 2, None])
+def test_room_for_one_job_is_looked_for_until_the_time_is_up(
+    maker: type[Relocation | Cheapest | Preemption | ReverseTrim], looks: int | None
+) -> None:
+    """What has been found by then is taken, and else there is no trace."""
+    nodes = [node(f"n{i}", gpu=8, rack=f"b/{i % 3}") for i in range(6)]
+    spare = [node(f"m{i}", gpu=4, rack="b/m") for i in range(6)]
+    runs = [job(f"r{i}", pods(count=1, gpu=4, on=[f"n{i}"]), priority=0) for i in range(6)]
+    gang = pods(count=2, gpu=8, topologyRequest={"required": "rack"})
+    instance = question([*nodes, *spare], [*runs, job("j", gang, priority=9)])
+    (j,) = (each.index for each in instance.jobs if each.name == "default/j")
+    asked: list[int] = []
+
+    def cut() -> bool:
+        asked.append(1)
+        return looks is not None and len(asked) > looks
+
+    state = State(instance)
+    found = maker(placer_of(state, Strategy.BEST_FIT, cut)).make_room(j)
+    assert asked
+    assert found == (state.placed[instance.jobs[j].podsets[0]] == 2) == (state.mark() > 0)
+    assert looks not in (0, None) or found == (looks is None)
+    assert looks is None or len(asked) <= looks + 6

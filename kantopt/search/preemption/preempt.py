@@ -44,6 +44,8 @@ class Preemption(Pushing):
             for region, shared in self._tries(j, wants, now, could, level):
                 if shared and best is not None and self._tight(best[1], wants):
                     continue
+                if self.over():
+                    break
                 mark, seen = self.state.mark(), len(self.state.touched)
                 for change in beyond:
                     self.state.add(*change)
@@ -115,7 +117,7 @@ class Preemption(Pushing):
         dearest = sorted(gone, key=lambda v: (sum(gone[v].values()), v))[:_MOST_TRIMMED]
         for spared in dearest if len(gone) > 1 else ():
             nodes = sorted({spot.node for (_, spot), pods in gone[spared].items() if pods})
-            if not nodes or int(gain[nodes].sum()) > slack:
+            if not nodes or int(gain[nodes].sum()) > slack or self.over():
                 continue
             self._evict_but(gone, spared)
             if place(region) and self.put_back.settles(seen) and self.victims.gone.harm() < harm:

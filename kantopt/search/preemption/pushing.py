@@ -20,7 +20,7 @@ class Pushing(ABC):
     """Finds victims for jobs; every change that it leaves keeps the rules on evictions."""
 
     def __init__(self, placer: Placer) -> None:
-        self.placer = placer
+        self.placer, self.over = placer, placer.scores.cut
         self.state = placer.state
         self.victims = Victims(placer.state)
         self.put_back = PutBack(self.victims)
@@ -37,7 +37,7 @@ class Pushing(ABC):
         gained = False
         for want in placer.wants(j):
             for _ in range(want.most):
-                if not self._push_in_one(j, want):
+                if self.over() or not self._push_in_one(j, want):
                     break
                 gained = True
         return gained

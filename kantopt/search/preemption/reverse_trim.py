@@ -34,7 +34,7 @@ class ReverseTrim(Pushing):
         for unit in self._candidates(state.instance.jobs[j].priority):
             units.append(unit)
             fits = place(None)
-            if fits:
+            if fits or self.over():
                 break
         if fits:
             state.undo(mark)
@@ -66,6 +66,8 @@ class ReverseTrim(Pushing):
         state = self.state
         kept = list(units)
         for unit in reversed(units[:-1]):
+            if self.over():
+                break
             mark = state.mark()
             rest = [each for each in kept if each is not unit]
             if self._place_without(rest, place):

@@ -7,7 +7,7 @@ less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, combinations, islice, product
+from itertools import accumulate, chain, combinations, islice, product
 
 import numpy as np
 
@@ -27,6 +27,8 @@ _MOST_REGIONS = 60
 """Domains that are looked at for slices."""
 _MOST_TRIES, _MOST_IN_ALL = 600, 3000
 """Sets that are tried for one job, and for all."""
+_MOST_COMBINATIONS = 50_000
+"""Sets that are looked at for covers in one region."""
 _WORSE = 1.5
 """How much dearer than the best a set may look before no more are tried: its pods may stay."""
 
@@ -44,11 +46,12 @@ class Cheapest(Relocation):
         best: tuple[tuple[int, int], list[Change]] | None = None
         self._vain, stuck = set(), {-1}
         left = min(_MOST_TRIES, self._tries)
-        while best is None and not stuck <= self._vain:
+        while best is None and not (stuck <= self._vain or self.over()):
             self._vain |= stuck
             stuck = set()
             for weight, _, nodes, region in self._sets(j, wants, now, could):
-                if not left or (best is not None and weight > _WORSE * best[0][0]):
+                dear = best is not None and weight > _WORSE * best[0][0]
+                if not left or dear or self.over():
                     break
                 self._tries, left = self._tries - 1, left - 1
                 mark = self.state.mark()
@@ -97,6 +100,8 @@ class Cheapest(Relocation):
             able = np.flatnonzero(gain > 0)
             able = able[np.lexsort((able, self.toll[able], price[able]))]
             for region in regions:
+                if self.over():
+                    return []
                 parts = self._parts(want.s, region, now, need)
                 few = _MOST_COVERS if len(parts) == 1 else _FEW_COVERS
                 covers = [
@@ -210,15 +215,16 @@ class Cheapest(Relocation):
 def minimal_covers(gains: Sequence[int], missing: int) -> Iterator[tuple[int, ...]]:
     """Yield sets, by index, that gain what is missing and do not without any of them.
 
-    Small ones first, and of a size those of the first.
+    Small ones first, and of a size those of the first; not all where there are too many sets.
     """
     most = list(accumulate(sorted(gains, reverse=True)))
     least = next((k for k, total in enumerate(most, start=1) if total >= missing), len(gains) + 1)
-    for size in range(least, len(gains) + 1):
-        for chosen in combinations(range(len(gains)), size):
-            total = sum(gains[k] for k in chosen)
-            if missing <= total < missing + min(gains[k] for k in chosen):
-                yield chosen
+    sizes = range(least, len(gains) + 1)
+    sets = chain.from_iterable(combinations(range(len(gains)), size) for size in sizes)
+    for chosen in islice(sets, _MOST_COMBINATIONS):
+        total = sum(gains[k] for k in chosen)
+        if missing <= total < missing + min(gains[k] for k in chosen):
+            yield chosen
 
 
 def _costs(placer: Placer) -> list[int]:

@@ -42,7 +42,7 @@ class Relocation:
     """
 
     def __init__(self, placer: Placer) -> None:
-        self.placer = placer
+        self.placer, self.over = placer, placer.scores.cut
         self.state = placer.state
         instance = self.state.instance
         self._movers, self._restarts = Movers(self.state), Restarts(self.state)
@@ -93,17 +93,23 @@ class Relocation:
         move, of each role.
         """
         best: tuple[int, list[Change]] | None = None
-        for region in self._regions(j, wants, now, could, self._regions_tried):
-            for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):
-                mark, moves = self.state.mark(), self.state.pace.moves
-                cleared = self._clear(j, region, nodes)
-                self._failed = 0 if cleared else self._failed + 1
-                if cleared and not self._restarts_since(mark):
-                    return True
-                moved = self.state.pace.moves - moves
-                if cleared and (best is None or moved < best[0]):
-                    best = moved, self.state.journal[mark:]
-                self.state.undo(mark)
+        sets = (
+            (region, nodes)
+            for region in self._regions(j, wants, now, could, self._regions_tried)
+            for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0))
+        )
+        for region, nodes in sets:
+            if self.over():
+                break
+            mark, moves = self.state.mark(), self.state.pace.moves
+            cleared = self._clear(j, region, nodes)
+            self._failed = 0 if cleared else self._failed + 1
+            if cleared and not self._restarts_since(mark):
+                return True
+            moved = self.state.pace.moves - moves
+            if cleared and (best is None or moved < best[0]):
+                best = moved, self.state.journal[mark:]
+            self.state.undo(mark)
         for change in best[1] if best else ():
             self.state.add(*change)
         return best is not None
@@ -152,7 +158,7 @@ class Relocation:
         everywhere = np.ones(self.state.size, dtype=np.bool_)
         jobs = {self.state.instance.podsets[s].job for s in evicted}
         for job in sorted(map(self._job, jobs), key=lambda job: (-job.priority, job.index)):
-            if priority is not None and job.priority < priority:
+            if self.over() or (priority is not None and job.priority < priority):
                 return
             short = [s for s in job.podsets if self._short(s)]
             if short and job.index in self._restarts.jobs:

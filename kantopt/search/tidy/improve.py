@@ -95,7 +95,7 @@ def _fit(
 ) -> None:
     """Make room for jobs that are not placed, the most important and largest first."""
     state = State(instance, start)
-    placer = Placer(Scores(state, Strategy.BEST_FIT))
+    placer = Placer(Scores(state, Strategy.BEST_FIT, deadline.cuts))
     relocation = Relocation(placer)
     relocation.look_everywhere()
     kept = room_of_the_gone(state)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.formats.exports import EXPORTS, ExportName
+from kantopt.formats.written.names import REFUSED
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import Assignment, Job, NodeSelectorTerm
 from tests.formats.test_written import JOB, SYSTEMS, read, snapshot_of
@@ -107,3 +108,23 @@ def test_pods_that_tell_no_owner_have_work_to_lose_and_all_of_them_may_go(
     (found,) = again.jobs
     assert not found.serves(found.pod_sets[0])
     assert found.max_moves is None
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_names_and_labels_that_no_api_server_takes_are_told(system: ExportName) -> None:
+    role = JOB.pod_sets[0].model_copy(
+        update={
+            "labels": {"slurm/job-name": "it's mine", "ok/a_B.9": ""},
+            "node_selector": {"pool": "x" * 64, "-key": "x"},
+            "requests": {"gres/gpu:a100": 1, "pods": 1},
+        }
+    )
+    job = JOB.model_copy(update={"name": "5_7", "namespace": "Team_A.x", "pod_sets": (role,)})
+    base = snapshot_of(nodes=[{"name": name, "allocatable": {"pods": 1}} for name in ("N", "n.9")])
+    _, notes = EXPORTS[system].write(base, [job])
+    told = {name for text, _, names in notes.rows() if text == REFUSED for name in names}
+    wrong = {"N", "Team_A.x", "it's mine", "x" * 64, "-key", "gres/gpu:a100"}
+    assert {name for name in told if not name.startswith("5_7")} == wrong
+    assert any(name.startswith("5_7") for name in told)
+    _, notes = EXPORTS[system].write(base.model_copy(update={"nodes": base.nodes[1:]}), [JOB])
+    assert REFUSED not in [text for text, _, _ in notes.rows()]

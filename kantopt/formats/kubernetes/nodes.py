@@ -15,9 +15,10 @@ from kantopt.schema.snapshot import Node, Taint
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _WORD = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_PART = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_KEY = re.compile(rf"(?:{_PART}(?:\.{_PART})*/)?{_WORD}")
-_VALUE = re.compile(rf"(?:{_WORD})?")
+NAME_PART = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+"""What stands between the dots of a name."""
+LABEL_KEY = re.compile(rf"(?:{NAME_PART}(?:\.{NAME_PART})*/)?{_WORD}")
+LABEL_VALUE = re.compile(rf"(?:{_WORD})?")
 """What the key of a label may be, and its value."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -148,8 +149,8 @@ def _parses(item: Expression) -> bool:
     """Whether kube-scheduler can read a requirement on labels of nodes."""
     numbers = item.values if item.operator in ("Gt", "Lt") else ()
     return (
-        bool(_KEY.fullmatch(item.key))
-        and all(_VALUE.fullmatch(value) for value in item.values)
+        bool(LABEL_KEY.fullmatch(item.key))
+        and all(LABEL_VALUE.fullmatch(value) for value in item.values)
         and all(whole_number(value) is not None for value in numbers)
     )
 

@@ -18,6 +18,7 @@ from kantopt.formats.written import sameness
 from kantopt.formats.written.gangs import labels_of
 from kantopt.formats.written.kai import KAI
 from kantopt.formats.written.kueue import KUEUE
+from kantopt.formats.written.names import note_refused
 from kantopt.formats.written.native import KOORDINATOR, KUBERNETES
 from kantopt.formats.written.plain import Data, plain_objects, thing
 from kantopt.formats.written.pods import Marks, System, pods, unnamed, volumes
@@ -48,6 +49,7 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
     if chosen:
         notes.add("levels are told by no object", f"read with --topology {','.join(levels)}")
     again = import_kubernetes(objects, file="the list", gated=True, levels=chosen)
+    note_refused(objects, notes)
     _compare(snapshot, pending, again, added, notes)
     return {"apiVersion": "v1", "kind": "List", "items": objects}, notes
 

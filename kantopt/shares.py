@@ -50,6 +50,8 @@ LEAST_COST = 1 / 10
 """For clearing of many places the cheapest."""
 LEFT_OUT = 1 / 10
 """For placing those first who were left out."""
+COMPACT = 1 / 4
+"""For constructing once where nodes were emptied before."""
 RECREATE_GANGS = 1 / 4
 """For constructing anew, again and again, without a few of the new gangs."""
 RECREATE = 1 / 3

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.insertion.fill import fill
 from kantopt.search.insertion.scores import Scores
@@ -62,6 +64,14 @@ def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
             if taken:
                 break  # who is away is somebody else now
         size = min(size, len(_movers(state))) if taken else size // 2
+
+
+def sent_home(instance: Instance, placement: Placement) -> Placement:
+    """Return a placement from which those have gone home whose place is free as it is."""
+    state = State(instance)
+    state.go_to(placement)
+    directly_home(state)
+    return state.placement()
 
 
 def directly_home(state: State) -> None:

@@ -16,6 +16,7 @@ from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange
 from kantopt.search.gang_ruin import new_gangs, ruined
+from kantopt.search.homecoming import sent_home
 from kantopt.search.recreate import recreate
 from kantopt.search.schedule import (
     EXCHANGE,
@@ -25,7 +26,8 @@ from kantopt.search.schedule import (
     SQUEAKY_WHEEL,
 )
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.shares import LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRATEGIES
+from kantopt.search.tidy.vacate import compacted
+from kantopt.shares import COMPACT, LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRATEGIES
 
 _HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
@@ -160,6 +162,9 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
+    if tally.may(RELOCATION) and _open(best) and _wants_moves(best):
+        _compact_first(best, deadline.share(COMPACT), strategy, seed=seed)
+    look()
     if tally.may(RUIN_AND_RECREATE):
         end = deadline.share(RECREATE_GANGS)
         if _recreate_gangs(best, end, strategy, seed=seed, look=look):
@@ -222,6 +227,20 @@ def _recreate_gangs(
         rounds -= 1
         look()
     return best.placement is not begin
+
+
+def _compact_first(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: int) -> None:
+    """Construct where as many nodes as can be were emptied before; who moved in vain returns.
+
+    What is free lies in pieces, and jobs that take whole nodes find them only where moves of many
+    pods come together: nodes of a domain are cleared into such as were emptied elsewhere.
+    """
+    waiting = (job for job in best.searched.jobs if job.waits)
+    start = compacted(best.searched, waiting, end.cuts)
+    if start is not None:
+        offer_constructed(
+            best, end, strategy, seed=seed, start=start, home=True, by=RELOCATION.name
+        )
 
 
 def _open(best: Incumbent) -> bool:
@@ -324,6 +343,7 @@ def offer_constructed(
     least: int | None = None,
     unsettled: bool = False,
     thorough: bool = False,
+    home: bool = False,
     by: str = "",
 ) -> bool:
     """Construct as the model and the techniques that may be used have it; say if that is better.
@@ -344,6 +364,8 @@ def offer_constructed(
         unsettled=unsettled,
         thorough=thorough,
     )
+    if home:
+        placement = sent_home(best.searched, placement)
     return best.offer(placement, by or strategy.value)
 
 

@@ -30,8 +30,10 @@ from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, nobody
 from kantopt.search.explain.displace import displacements
+from kantopt.search.homecoming import sent_home
 from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
+from kantopt.search.tidy.vacate import compacted
 from kantopt.shares import LEAST_DISTURBANCE, LEAST_DISTURBANCE_LEFT, LESS_DISTURBANCE
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -99,6 +101,7 @@ def decide(question: Instance, j: int, deadline: Deadline, *, any_plan: bool = F
         return Decision(impossible=True)
     found = _constructed(question, j, deadline)
     if not is_small(question):
+        found = _compacted(question, j, found, deadline)
         found = _displaced(question, j, found, deadline)
     if deadline.over():
         return found or Decision()
@@ -153,6 +156,21 @@ def victims(question: Instance, j: int) -> frozenset[tuple[int, int]]:
         for podset in question.podsets
         if may.gives_way(podset.index, j)
     )
+
+
+def _compacted(
+    question: Instance, j: int, found: Decision | None, deadline: Deadline
+) -> Decision | None:
+    """Return a plan that empties nodes elsewhere for those who make way, if that is less."""
+    start = None
+    if question.model.limits.moves != 0:
+        start = compacted(question, [question.jobs[j]], deadline.cuts)
+    if start is None:
+        return found
+    other = _constructed(question, j, deadline, start)
+    if found is None or other is None:
+        return found or other
+    return min(found, other, key=lambda plan: _cost(question, plan.placement, _DISTURBANCE))
 
 
 def _displaced(
@@ -249,7 +267,9 @@ def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
     return reach(condensed(question, j, gone).instance, 0, rules, deadline).impossible
 
 
-def _constructed(question: Instance, j: int, deadline: Deadline) -> Decision | None:
+def _constructed(
+    question: Instance, j: int, deadline: Deadline, start: Placement | None = None
+) -> Decision | None:
     limits = question.model.limits
     placement = construct(
         question,
@@ -257,7 +277,10 @@ def _constructed(question: Instance, j: int, deadline: Deadline) -> Decision | N
         Strategy.BEST_FIT,
         preempt=limits.evictions != 0,
         relocate=limits.moves != 0,
+        start=start,
     )
+    if start is not None:
+        placement = sent_home(question, placement)
     return legal_plan(question, j, placement)
 
 

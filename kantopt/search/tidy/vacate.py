@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.counted import counted
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.relocation.movers import Movers
@@ -19,6 +22,7 @@ from kantopt.search.state import State
 from kantopt.search.tidy.ejection import Ejection
 from kantopt.search.tidy.targets import Fullest
 from kantopt.verify.in_use import fees_of, groups_of
+from kantopt.verify.rules import is_legal
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE, Metric.COST, Metric.ENERGY)
 """Metrics that fall when a group of nodes is emptied."""
@@ -37,6 +41,26 @@ class Group:
     """Those that go together, with pods here."""
     moves: int
     """Pods that move if all leave."""
+
+
+def compacted(
+    instance: Instance, jobs: Iterable[Job], over: Callable[[], bool]
+) -> Placement | None:
+    """Return where pods are when so many nodes are empty as some jobs have pods, gangs the fewest.
+
+    At most half of the pods may have moved that a limit lets move. ``None`` if none can be emptied.
+    """
+    state, limit = State(instance), instance.model.limits.moves
+    most = sum(job.needed(role) for job in jobs for role in job.roles)
+    vacation = Vacation(state, (Tier(Metric.NODES_IN_USE, "nodes"),))
+
+    def enough() -> bool:
+        moved = limit is not None and 2 * state.pace.moves >= limit
+        return moved or len(vacation.marks) >= most or over()
+
+    vacation.run(enough)
+    placement = state.placement()
+    return placement if vacation.marks and is_legal(instance, placement) else None
 
 
 class Vacation:

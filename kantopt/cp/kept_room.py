@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.balance import arrives_in, balance
+from kantopt.cp.shared import counted_for
 from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Queue, Quota, Spot
@@ -196,13 +197,12 @@ def _quotas(m: Variables, kept: _Kept) -> None:
         if _concerned(m, kept, [queue for queue, _ in members], r):
             m.about("cohort", members[0][0].index, r)
             limit, had = shared_limit(members), shared_use(members, standing)
-            came = None
-            if had > limit:
-                sharing = weighted([(_shares(m, kept, *member), 1) for member in members])
-                key = ("kept came to cohort", cohort, r, kept.priority)
-                came = m.positive(key, sharing, len(members))
-            beyond = _sum([(_beyond(m, kept, *member), 1) for member in members])
-            _keep_within(m, kept, beyond, limit, had, came)
+            parts = {queue.index: _beyond(m, kept, queue, quota) for queue, quota in members}
+            _keep_within(m, kept, _sum([(x, 1) for x in parts.values()]), limit, had, None)
+            for queue, quota in members if had > limit else ():
+                own = _use(m, kept, queue, r) - quota.guaranteed
+                used = counted_for(m, (cohort, r, kept.priority), r, parts, queue.index, own)
+                _keep_within(m, kept, used, limit, had, _came(m, kept, queue, r))
 
 
 def _keep_within(
@@ -225,23 +225,6 @@ def _came(m: Variables, kept: _Kept, queue: Queue, r: int) -> IntVar:
             terms += [(var, 1) for var in m.arrive[s].values()]
     most = sum(podsets[s].count for s in kept.arriving)
     return m.positive(("kept came", queue.index, r, kept.priority), weighted(terms), most)
-
-
-def _shares(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> IntVar:
-    """Whether they come to a queue that uses more than it never lends (true if they do)."""
-    r = quota.resource
-    came, beyond = _came(m, kept, queue, r), _beyond(m, kept, queue, quota)
-    if not quota.guaranteed:
-        return came
-
-    def make() -> IntVar:
-        shares = m.cp.new_bool_var(f"kept_shares[{queue.index},{r},{kept.priority}]")
-        key = ("kept is beyond", queue.index, r, kept.priority)
-        most = most_used(m.instance, queue.index, r)
-        m.cp.add(m.positive(key, beyond, most) + came - shares <= 1)
-        return shares
-
-    return m.once(("kept shares", queue.index, r, kept.priority), make)
 
 
 def _concerned(m: Variables, kept: _Kept, queues: list[Queue], r: int) -> bool:

@@ -117,14 +117,16 @@ class _Filling:
         if job.queue is None or not self._instance.on(Rule.QUOTA):
             return True
         queue, limits = self._instance.queues[job.queue], shared_limits(self._instance)
+        usage = self._loads.usage
         sets = [self._instance.podsets[s] for s in self._instance.pending_of(job.index)]
         for quota in queue.quotas:
             r, limit = quota.resource, queue_limit(queue, quota)
             if not any(podset.demand[r] for podset in sets):
                 continue
-            if limit is not None and self._loads.queue[queue.index][r] > limit:
+            if limit is not None and usage.of[queue.index][r] > limit:
                 return False
-            shared = self._loads.usage.shared.get((queue.cohort, r), 0)
-            if queue.cohort and shared > limits[queue.cohort, r]:
-                return False
+            if queue.cohort:
+                over = usage.shared[queue.cohort, r] - limits[queue.cohort, r]
+                if over > usage.unused(queue.index, r):
+                    return False
         return True

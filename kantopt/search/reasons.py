@@ -21,7 +21,13 @@ from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 from kantopt.verify.bounds.alike_jobs import first_alike
-from kantopt.verify.rules.quota import held_words, queue_limit
+from kantopt.verify.rules.quota import (
+    cohorts,
+    held_words,
+    queue_limit,
+    shared_limit,
+    shared_use,
+)
 from kantopt.verify.rules.topology import domains_used
 
 _NEIGHBOURS = {
@@ -195,7 +201,13 @@ class Reasons:
                 if used[r]:
                     amounts += f", {from_base(name, used[r])} of them in use with this plan"
                 return Rule.QUOTA, f"queue {owner.name} would need {amounts}{tail}"
-        names = [self.instance.resources[r] for r in self._unlent(queue, podset.demand, pods)]
+        names = []
+        for r in self._unlent(queue, podset.demand, pods):
+            names.append(name := self.instance.resources[r])
+            members = cohorts(self.instance)[owner.cohort, r]
+            over = shared_use(members, self.now.quotas.usage) - shared_limit(members)
+            if over > 0:
+                names[-1] += f" ({from_base(name, over)} more are in use than it has to lend)"
         lent = f"cohort {owner.cohort} lends no more {', '.join(names)}"
         return Rule.QUOTA, f"queue {owner.name}: {lent}{tail}"
 

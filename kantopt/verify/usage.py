@@ -27,8 +27,8 @@ class Usage:
         self.shared = {cohort: 0 for lends in self.lends for cohort, _ in lends.values()}
         self.came: dict[tuple[int, int], int] = {}
         """How much of a queue's resource pods use that came there."""
-        self.newcomers = dict.fromkeys(self.shared, 0)
-        """Queues of each cohort to which pods came and that use more than they never lend."""
+        self.newcomers: dict[Cohort, set[int]] = {cohort: set() for cohort in self.shared}
+        """Queues of each cohort to which pods came."""
 
     def add(self, queue: int, demand: Sequence[int], pods: int, new: int) -> None:
         """Add what pods use of a queue, ``new`` of which came; a negative number gives it back."""
@@ -37,26 +37,42 @@ class Usage:
             if amount:
                 before, at = of[r], (queue, r)
                 of[r] = now = before + pods * amount
-                had = came.get(at, 0)
                 if new:
-                    came[at] = had + new * amount
+                    came[at] = came.get(at, 0) + new * amount
                 if r in lends:
                     cohort, kept = lends[r]
                     self.shared[cohort] += max(0, now - kept) - max(0, before - kept)
-                    shared, shares = had > 0 and before > kept, came.get(at, 0) > 0 and now > kept
-                    self.newcomers[cohort] += shares - shared
+                    if new and came[at] > 0:
+                        self.newcomers[cohort].add(queue)
+                    elif new:
+                        self.newcomers[cohort].discard(queue)
+
+    def unused(self, queue: int, r: int) -> int:
+        """Return what a queue leaves unused of what it never lends."""
+        return max(0, self.lends[queue][r][1] - self.of[queue][r])
+
+    def overdrawn(self, cohort: Cohort, limit: int, had: int | None = None, more: int = 0) -> bool:
+        """Whether with so much more a cohort shares too much for the queues to which pods came.
+
+        Or, if they came to none, more than it had; ``None``: that may be anything.
+        """
+        over, came = self.shared[cohort] + more - limit, self.newcomers[cohort]
+        if over <= 0 or not came:
+            return over > 0 and had is not None and over > had - limit
+        return any(over > self.unused(queue, cohort[1]) for queue in came)
 
     def settle(self) -> None:
         """Let nobody be new any more."""
         self.came = {}
-        self.newcomers = dict.fromkeys(self.newcomers, 0)
+        self.newcomers = {cohort: set() for cohort in self.newcomers}
 
     def copy(self) -> Self:
         """Return the same usage, to be changed apart."""
         twin = type(self).__new__(type(self))
         twin.of = [used[:] for used in self.of]
         twin.shared = self.shared.copy()
-        twin.came, twin.newcomers = self.came.copy(), self.newcomers.copy()
+        twin.came = self.came.copy()
+        twin.newcomers = {cohort: came.copy() for cohort, came in self.newcomers.items()}
         twin.lends = self.lends
         return twin
 

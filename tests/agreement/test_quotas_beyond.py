@@ -126,17 +126,72 @@ def test_nobody_is_evicted_for_a_job_larger_than_its_queue() -> None:
     assert broken(instance, Rule.QUOTA, a=[], j=["a"]) == ["queue q: 8 of 3 cpu"]
 
 
-def test_who_is_within_what_it_never_lends_comes_though_its_cohort_is_beyond() -> None:
-    own = {"name": "cpu", "nominalQuota": 2, "lendingLimit": 0}
+def test_who_keeps_quota_has_to_leave_of_it_what_its_cohort_is_beyond() -> None:
+    """What others use too much is taken off what a queue has that lends nothing, as Kueue does."""
+    own = {"name": "cpu", "nominalQuota": 4, "lendingLimit": 0}
     queues = [
         {"name": "q", "cohort": "c", "resources": [{"name": "cpu", "nominalQuota": 1}]},
         {"name": "r", "cohort": "c", "resources": [own]},
     ]
     old = job("o", pods(cpu=3, on=["a"]), queueName="q")
-    small, large = (job(f"j{cpu}", pods(cpu=cpu), queueName="r") for cpu in (2, 3))
-    instance = question(NODES, [old, small, large], queues=queues)
+    new = [job(f"j{cpu}", pods(cpu=cpu), queueName="r") for cpu in (2, 3, 4)]
+    instance = question(NODES, [old, *new], queues=queues)
     assert broken(instance, Rule.QUOTA, j2=["b"]) == []
-    assert broken(instance, Rule.QUOTA, j3=["b"]) == ["cohort c: 4 of 1 shared cpu"]
+    left = "cohort c: 3 of 1 shared cpu; queue r leaves 1 of its own"
+    assert broken(instance, Rule.QUOTA, j3=["b"]) == [left]
+    assert broken(instance, Rule.QUOTA, j4=["b"]) == ["cohort c: 3 of 1 shared cpu"]
+    assert broken(instance, Rule.QUOTA, o=[], j4=["b"]) == []
+    for placed_there, fits in ((["j2"], True), (["j3"], False), (["j4"], False)):
+        there = placed(instance, **{name: ["b"] for name in placed_there})
+        assert Encodings(instance).admit(there, Rule.QUOTA) == fits
+    state = State(instance, instance.current)
+    assert [state.admitted(s, 1) for s in (1, 2, 3)] == [1, 0, 0]
+
+
+def available(instance: Instance, usage: list[list[int]], q: int, r: int) -> int:
+    """What Kueue has for a queue: its own that is left, and what the cohort has, if below 0."""
+    left = {}
+    for queue in instance.queues:
+        for quota in queue.quotas:
+            if queue.cohort == instance.queues[q].cohort and quota.resource == r:
+                lent = quota.nominal if quota.lending_limit is None else quota.lending_limit
+                own = max(0, quota.nominal - lent)
+                left[queue.index] = own - usage[queue.index][r], quota.nominal - own
+    total = sum(lent + min(0, rest) for rest, lent in left.values())
+    return max(0, left[q][0]) + total
+
+
+def test_judge_and_search_admit_to_cohorts_whom_kueue_admits_one_after_the_other() -> None:
+    answers = Counter[tuple[bool, bool]]()
+    for seed in range(400):
+        instance, rng = overdrawn(seed), random.Random(seed)
+        if not (instance.on(Rule.QUOTA) and instance.queues[0].cohort):
+            continue
+        over = is_overdrawn(instance)
+        for _ in range(10):
+            placement = random_placement(rng, instance)
+            usage = [[0] * len(instance.resources) for _ in instance.queues]
+            asks = []
+            for podset in instance.podsets:
+                q, pods_there = instance.job_of(podset.index).queue, placement.placed(podset.index)
+                for r, amount in enumerate(podset.demand):
+                    if q is None or not amount * pods_there:
+                        continue
+                    if podset.running:
+                        usage[q][r] += amount * pods_there
+                    else:
+                        asks.append((q, r, amount * pods_there))
+            rng.shuffle(asks)
+            fits = True
+            for q, r, amount in asks:
+                limited = any(quota.resource == r for quota in instance.queues[q].quotas)
+                fits = fits and (not limited or amount <= available(instance, usage, q, r))
+                usage[q][r] += amount
+            assert (not check(instance, placement, [Rule.QUOTA])) == fits, f"seed {seed}"
+            assert (not State(instance, placement).quotas.exceeded()) == fits, f"seed {seed}"
+            answers[over, fits] += 1
+    assert min(answers.values()) > 50
+    assert len(answers) == 4
 
 
 @pytest.mark.parametrize("cohort", ["", "c"])

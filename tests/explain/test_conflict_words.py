@@ -1,4 +1,4 @@
-"""What a line of a conflict says of nodes."""
+"""What a line of a conflict says of nodes, and of quota."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kantopt.search.explain.places import Survey
 from kantopt.search.explain.shortage import Shortage
 from tests.explain.helpers import asked as question_about
 from tests.explain.helpers import explained
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import GPU, job, node, pods, question
 
 NEW = job("new", pods(cpu=4))
 
@@ -102,3 +102,22 @@ def test_no_more_pods_are_spoken_of_than_the_job_has() -> None:
     shortage = Shortage(asked, j, wanted_pods(asked, j), lambda podset: False)
     assert shortage.words(0) == "12 of 8 cpu with its pod"
     assert shortage.words(1) == "room for its pod only once others are gone"
+
+
+def test_what_a_cohort_is_beyond_is_taken_off_what_a_queue_never_lends() -> None:
+    keeps = {"name": GPU, "nominalQuota": 4, "lendingLimit": 0}
+    queues = [
+        {"name": "a", "cohort": "c", "resources": [{"name": GPU, "nominalQuota": 4}]},
+        {"name": "b", "cohort": "c", "resources": [keeps]},
+    ]
+    runs = job("runs", pods(gpu=6, on=["n0"]), queueName="a")
+    told = explained(
+        question_about(
+            [node("n0", gpu=16)], [runs, job("j", pods(gpu=4), queueName="b")], queues=queues
+        )
+    )
+    assert (told.verdict.status, told.verdict.proved) == ("OVER_QUOTA", True)
+    assert told.conflict is not None
+    [line] = [item.message for item in told.conflict.items if item.rule == "quota"]
+    assert line == f"10 of 8 {GPU}, 6 of them in use now; it is 2 beyond what it shares"
+    assert f"quota=b:{GPU}=6" in {item.edit for item in told.remedies}

@@ -194,11 +194,11 @@ def test_in_a_cohort_without_a_queue_above_each_owns_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("lends", "raised"),
-    [({}, 10), ({"lendingLimit": 0}, 8)],
-    ids=["all it owns", "nothing"],
+    [({}, 10), ({"lendingLimit": 0}, 10), ({"lendingLimit": 4}, 10)],
+    ids=["all it owns", "nothing", "some"],
 )
 def test_no_more_quota_is_asked_for_than_is_missing(lends: dict[str, int], raised: int) -> None:
-    """Queue b uses two that nobody owns: who lends its own has to give it these."""
+    """Queue b uses two that nobody owns: whatever a lends, it has to leave these unused."""
     row = {"name": GPU, "nominalQuota": 0}
     queues = [
         {"name": "a", "cohort": "all", "resources": [row | lends]},

@@ -140,6 +140,21 @@ def test_of_a_cohort_only_what_it_has_no_more_of_is_named() -> None:
     )
 
 
+def test_of_a_cohort_that_uses_more_than_it_has_it_is_said_how_much() -> None:
+    keeps = {"name": GPU, "nominalQuota": 4, "lendingLimit": 0}
+    queues = [
+        {"name": "q", "cohort": "c", "resources": [keeps]},
+        {"name": "other", "cohort": "c", "resources": [{"name": GPU, "nominalQuota": 4}]},
+    ]
+    runs = job("r", pods(gpu=6, on=["a"]), queueName="other")
+    waits = job("j", pods(gpu=1, count=4), queueName="q")
+    assert why(question([node("a", gpu=16)], [runs, waits], queues=queues)) == (
+        "quota",
+        f"queue q: cohort c lends no more {GPU} (2 more are in use than it has to lend); "
+        "2 of 4 pods fit, short of 2",
+    )
+
+
 def test_no_single_domain_has_the_room() -> None:
     nodes = [node(f"n{i}", cpu=2, rack=f"b/{i // 2}") for i in range(4)]
     jobs = [

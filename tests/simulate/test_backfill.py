@@ -237,6 +237,26 @@ def test_a_cohort_lends_one_after_the_other_what_it_has_once() -> None:
         assert [each.started for each in history.jobs] == [0, 10_000, 2000, 20_000]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_queue_that_lends_nothing_waits_while_its_cohort_is_beyond_what_it_has(
+    kind: Kind,
+) -> None:
+    rows = {"q": {"nominalQuota": 4}, "keeps": {"nominalQuota": 4, "lendingLimit": 0}}
+    queues = [{"name": q, "cohort": "c", "resources": [{"name": GPU} | rows[q]]} for q in rows]
+    podset = {"count": 1, "requests": {GPU: 6}, "assignments": [{"node": "n0"}]}
+    runs = {"name": "runs", "queueName": "q", "podSets": [podset]}
+    course = trace(
+        job("all", 1, 10, 4, queueName="keeps"),
+        job("some", 2, 100, 2, queueName="keeps"),
+        endings=[{"job": "runs", "after": "50s"}],
+    )
+    cluster = snapshot(16, queues=queues, jobs=[runs])
+    history = simulated(cluster, course, policy(queueing={"backfill": kind}))
+    at = {each.name: each.started for each in history.jobs}
+    started = [at[name] for name in ("default/all", "default/some")]
+    assert started == [50_000, 50_000 if kind == "none" else 2000]
+
+
 def test_a_node_that_fails_takes_reservations_with_it_and_others_pass() -> None:
     course = trace(
         job("a", 0, 100, 8),

@@ -333,6 +333,18 @@ def test_what_a_cohort_shares_beyond_its_quota_no_other_queue_of_it_is_handed() 
     )
 
 
+def test_who_keeps_quota_waits_until_its_cohort_has_given_back_what_it_needs_of_it() -> None:
+    rows = {"q": {"nominalQuota": 1}, "r": {"nominalQuota": 2, "lendingLimit": 0}}
+    queues = [{"name": q, "cohort": "c", "resources": [{"name": "cpu"} | rows[q]]} for q in rows]
+    old = job("r", pods(cpu=2, on=["a"]), queueName="q")
+    new = job("j", pods(cpu=2), queueName="r", priority=9)
+    instance = question(NODES[:2], [old, new], queues=queues)
+    evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "b")
+    assert said(instance, in_a_row([evict], [bind])) == []
+    too_soon = "quota: wave 1: cohort c: 2 of 1 shared cpu"
+    assert said(instance, at_once([evict], [bind])) == [too_soon]
+
+
 def test_a_bind_does_not_find_the_room_of_a_restart_in_its_own_wave() -> None:
     """The pod that restarts may still be there when the other is bound."""
     instance = question(NODES[:2], [job("r", pods(cpu=4, on=["a"])), job("j", pods(cpu=4))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from copy import deepcopy
 
 from kantopt.verify.rules.quota import cohorts, shared_use
 from kantopt.verify.usage import Usage
@@ -35,15 +36,12 @@ def test_what_is_shared_is_what_queues_use_beyond_what_they_never_lend() -> None
         of = usage.of
         assert usage.shared == {key: shared_use(by, of) for key, by in cohorts(instance).items()}
         assert usage.newcomers == {
-            (name, r): sum(
-                came[queue.index, r] > 0 and of[queue.index][r] > quota.guaranteed
-                for queue, quota in by
-            )
+            (name, r): {queue.index for queue, _ in by if came[queue.index, r] > 0}
             for (name, r), by in cohorts(instance).items()
         }
         if turn == 150:
             earlier = usage.copy()
-            then = dict(usage.shared), dict(usage.newcomers), dict(usage.came)
+            then = deepcopy((usage.shared, usage.newcomers, usage.came))
     assert (earlier.shared, earlier.newcomers, earlier.came) == then
     assert earlier.shared != usage.shared
     usage.settle()

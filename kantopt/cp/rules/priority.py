@@ -9,6 +9,7 @@ from functools import partial
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
 from kantopt.cp.kept_room import add_kept_room
+from kantopt.cp.shared import counted_for
 from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
@@ -200,18 +201,19 @@ def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
             yield _exceeds(m, key, use, limit - added, came)
         if queue.cohort:
             members = shared[queue.cohort, r]
-            more = {queue.index: added}
-            beyond = [
-                (_beyond(m, other, of, job, more.get(other.index, 0)), 1) for other, of in members
-            ]
+            more, limit = {queue.index: added}, shared_limit(members)
+            parts = {q.index: _beyond(m, q, of, job, more.get(q.index, 0)) for q, of in members}
             cohort = ("cohort", queue.index, r, job.priority, added)
-            limit, came = shared_limit(members), None
-            if shared_use(members, standing) > limit:
-                sharing = (
-                    _shares(m, other, of, job, more.get(other.index, 0)) for other, of in members
-                )
-                came = weighted([(each, 1) for each in sharing])
-            yield _exceeds(m, cohort, weighted(beyond), limit, came)
+            if shared_use(members, standing) <= limit:
+                yield _exceeds(m, cohort, weighted([(x, 1) for x in parts.values()]), limit)
+                continue
+            for q, of in members:
+                if isinstance(came := _came(m, q.index, r, job), int):
+                    continue  # nobody new
+                own = _use_without_lesser(m, q.index, r, job) + more.get(q.index, 0)
+                beyond = own - within(of.guaranteed)
+                used = counted_for(m, cohort, r, parts, q.index, beyond)
+                yield _exceeds(m, (*cohort, q.index), used, limit, came)
 
 
 def _came(m: Variables, q: int, r: int, victim: Job) -> LinearExprT:
@@ -226,23 +228,6 @@ def _came(m: Variables, q: int, r: int, victim: Job) -> LinearExprT:
             and not _lesser(m, podset.index, victim)
         ]
     )
-
-
-def _shares(m: Variables, queue: Queue, quota: Quota, victim: Job, added: int) -> LinearExprT:
-    """At least 1 only if such pods come to a queue that uses more than it never lends."""
-    r = quota.resource
-    came = _came(m, queue.index, r, victim)
-    if not quota.guaranteed:
-        return came
-
-    def make() -> IntVar:
-        both = m.cp.new_bool_var(f"shares_back[{queue.index},{r},{victim.index}]")
-        m.cp.add(came >= 1).only_enforce_if(both)
-        use = _use_without_lesser(m, queue.index, r, victim) + added
-        m.cp.add(use >= within(quota.guaranteed) + 1).only_enforce_if(both)
-        return both
-
-    return m.once(("shares_back", queue.index, r, victim.priority, added), make)
 
 
 def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> LinearExprT:

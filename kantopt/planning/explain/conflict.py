@@ -22,7 +22,14 @@ from kantopt.schema.snapshot import HOSTNAME
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
-from kantopt.verify.rules.quota import cohorts, held_words, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import (
+    cohorts,
+    held_words,
+    overdraft,
+    queue_limit,
+    shared_limit,
+    shared_use,
+)
 from kantopt.verify.step import Loads
 
 _MANY = 8
@@ -286,6 +293,7 @@ class Wording:
         parts = ""
         wanted = sum(pods * question.podsets[s].demand[r] for s, pods in self._wanted.items())
         quota = next(item for item in queue.quotas if item.resource == r)
+        held = 0
         if kind == "queue":
             limit = queue_limit(queue, quota) or 0
             subject, standing = f"queue {queue.name}", usage[q][r]
@@ -296,11 +304,19 @@ class Wording:
                 parts += f": {own} of its own and {more} to borrow"
         else:
             members = cohorts(question)[queue.cohort, r]
-            limit, standing = shared_limit(members), shared_use(members, usage)
+            asks = question.jobs[self.j].queue
+            kept = next((own.guaranteed for who, own in members if who.index == asks), 0)
+            over = shared_use(members, usage) - shared_limit(members)
+            if over > 0:
+                parts = f"; it is {from_base(name, over)} beyond what it shares"
+            # What the job's queue never lends counts as well: others may have used that up.
+            limit = shared_limit(members) + kept
+            standing = overdraft(members, usage, asks) + limit
+            held = max(0, -limit)
             subject = f"cohort {queue.cohort}"
-        now = f", {from_base(name, standing)} of them in use now" if standing else ""
-        used = from_base(name, standing + wanted)
-        amounts = f"{used} of {from_base(name, limit)} {name}{now}{parts}"
+        now = f", {from_base(name, standing + held)} of them in use now" if standing + held else ""
+        used = from_base(name, standing + held + wanted)
+        amounts = f"{used} of {from_base(name, limit + held)} {name}{now}{parts}"
         return _item(Rule.QUOTA, subject, amounts)
 
     def _budgets(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:

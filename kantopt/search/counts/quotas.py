@@ -97,14 +97,13 @@ class Quotas:
                 if used[queue][r] + extra[r] > limit:
                     return False
             if owner.cohort:
-                key = owner.cohort, r
-                before = max(0, used[queue][r] - quota.guaranteed)
-                after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
-                shared = self._usage.shared[key] - before + after
-                limit, standing = self._most_shared[key]
-                new = self._usage.newcomers[key] or self._usage.came.get((queue, r))
-                may = standing if back and not new else limit
-                if after > before and shared > may:
+                key, (limit, standing) = (owner.cohort, r), self._most_shared[owner.cohort, r]
+                now = used[queue][r] + extra[r] - quota.guaranteed
+                more = max(0, now) - max(0, now - extra[r])
+                if back and not self._usage.came.get((queue, r)):
+                    if more and self._usage.overdrawn(key, limit, standing, more):
+                        return False
+                elif self._usage.shared[key] + more > limit + max(0, -now):
                     return False
         return back or self._spares(queue, extra)
 
@@ -122,11 +121,11 @@ class Quotas:
             if other == queue and most is not None and used > most[False]:
                 relief += min(1, given[r] / (used - most[False]))
             cohort, kept = lends[queue].get(r, ("", 0))
-            if used <= kept or r not in lends[other] or lends[other][r][0] != cohort:
+            if r not in lends[other] or lends[other][r][0] != cohort:
                 continue
-            more = used - max(kept, used - extra[r])
-            lacking = usage.shared[cohort] + more - self._most_shared[cohort][False]
-            beyond = used - kept if other == queue else usage.of[other][r] - lends[other][r][1]
+            others = usage.shared[cohort] - max(0, usage.of[queue][r] - kept)
+            lacking = others + used - kept - self._most_shared[cohort][False]
+            beyond = used if other == queue else usage.of[other][r] - lends[other][r][1]
             if lacking > 0:
                 relief += min(1, max(0, min(given[r], beyond)) / lacking)
         return relief
@@ -155,11 +154,9 @@ class Quotas:
                 members = self._cohorts[owner.cohort, r]
                 kept = np.array([each.guaranteed for _, each in members])
                 lent = used[:, [each.index for each, _ in members], r] - kept
-                before = np.maximum(0, own - quota.guaranteed)
-                after = np.maximum(0, own + more - quota.guaranteed)
-                shared = np.maximum(0, lent).sum(axis=1) - before + after
-                limit = self._most_shared[owner.cohort, r][False]
-                if ((after > before) & (shared > limit)).any():
+                others = np.maximum(0, lent).sum(axis=1) - np.maximum(0, own - quota.guaranteed)
+                shared = others + own + more - quota.guaranteed
+                if (shared > self._most_shared[owner.cohort, r][False]).any():
                     return False
         return True
 
@@ -191,8 +188,7 @@ class Quotas:
         return most is not None and usage.of[queue][r] > most[not usage.came.get((queue, r))]
 
     def _exceeds_shared(self, cohort: Cohort) -> bool:
-        usage = self._usage
-        return usage.shared[cohort] > self._most_shared[cohort][not usage.newcomers[cohort]]
+        return self._usage.overdrawn(cohort, *self._most_shared[cohort])
 
     def bears(self, coming: Iterable[tuple[int, int]], more: Counter[tuple[int, int]]) -> bool:
         """Whether limits hold where pods come if so much more is used, by queue and resource."""
@@ -209,8 +205,10 @@ class Quotas:
             if most is not None and used > most[False]:
                 return False
             cohort, kept = lends[q].get(r, ("", 0))
-            if cohort in shared and used > kept and shared[cohort] > self._most_shared[cohort][0]:
-                return False
+            if cohort in shared:
+                limit = self._most_shared[cohort][False] + max(0, kept - used)
+                if shared[cohort] > limit:
+                    return False
         return True
 
     def exceeded(self) -> int:

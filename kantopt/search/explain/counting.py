@@ -20,7 +20,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.shapes import Ints, Mask, mask_of
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import cohorts, overdraft, queue_limit
 from kantopt.verify.step import Loads
 
 Gone = Callable[[PodSet], bool]
@@ -125,11 +125,8 @@ class Counting:
             limit = queue_limit(owner, quota)
             if limit is not None and after[queue][r] > limit:
                 found.append(("queue", queue, r))
-            if owner.cohort:
-                members = self._cohorts[owner.cohort, r]
-                shared = after[queue][r] > quota.guaranteed
-                if shared and shared_use(members, after) > shared_limit(members):
-                    found.append(("cohort", queue, r))
+            if owner.cohort and overdraft(self._cohorts[owner.cohort, r], after, queue) > 0:
+                found.append(("cohort", queue, r))
         return found
 
     def fits(

@@ -102,6 +102,6 @@ def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:
             limits.append(own)
         if queue.cohort:
             members = shared[queue.cohort, quota.resource]
-            limits.append(shared_limit(members) + quota.guaranteed)
+            limits.append(max(0, shared_limit(members) + quota.guaranteed))
         room = min([room, *(limit // amount for limit in limits)])
     return room

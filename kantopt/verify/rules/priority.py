@@ -227,13 +227,11 @@ def _quota_full(loads: Loads, unit: Pods) -> bool:
             r, limit = quota.resource, queue_limit(queue, quota)
             if r not in resources:
                 continue
-            usage, cohort = loads.usage, (queue.cohort, r)
+            usage = loads.usage
             if limit is not None and usage.of[q][r] > limit and usage.came.get((q, r)):
                 return True
-            if (
-                usage.newcomers.get(cohort)
-                and usage.shared[cohort] > shared_limits(instance)[cohort]
-            ):
+            cohort = queue.cohort, r
+            if queue.cohort and usage.overdrawn(cohort, shared_limits(instance)[cohort]):
                 return True
     return False
 

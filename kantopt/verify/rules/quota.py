@@ -48,8 +48,11 @@ def shared_use(members: list[tuple[Queue, Quota]], usage: Sequence[Sequence[int]
 
 
 def shared_limit(members: list[tuple[Queue, Quota]]) -> int:
-    """Return what a cohort shares: of each queue the nominal quota less what it never lends."""
-    return max(0, sum(quota.nominal - quota.guaranteed for _, quota in members))
+    """Return what a cohort shares: of each queue the nominal quota less what it never lends.
+
+    It is below 0 where jobs hold more than that, whether they run or wait.
+    """
+    return sum(quota.nominal - quota.guaranteed for _, quota in members)
 
 
 @kept_with_instance(1)
@@ -58,38 +61,59 @@ def shared_limits(instance: Instance) -> dict[Cohort, int]:
     return {cohort: shared_limit(members) for cohort, members in cohorts(instance).items()}
 
 
+def overdraft(
+    members: list[tuple[Queue, Quota]], usage: Sequence[Sequence[int]], queue: int | None
+) -> int:
+    """Return how much too much a cohort shares for pods to come to a queue; at most 0: none.
+
+    What others use beyond what the cohort shares, the queue has to leave unused of its own.
+    """
+    unused = (
+        max(0, quota.guaranteed - usage[owner.index][quota.resource])
+        for owner, quota in members
+        if owner.index == queue
+    )
+    return shared_use(members, usage) - shared_limit(members) - sum(unused)
+
+
+def shared_words(used: int, limit: int, resource: str) -> str:
+    """Write what a cohort shares beside its limit, with what jobs hold beyond that."""
+    held = max(0, -limit)
+    return beyond(used + held, limit + held, resource, "shared ")
+
+
 def check_quota(step: Step) -> Iterator[Violation]:
     """A queue uses no more than its quota and what its cohort lends it.
 
     What it used beyond that before may stay, but then nothing new comes: who leaves hands his
-    share on to nobody until the queue is within its limit. In a cohort that is beyond its own,
-    a queue that takes no part in what is shared may go on.
+    share on to nobody until the queue is within its limit. By as much as a cohort is beyond its
+    own, a queue to which pods come has to stay within what it never lends.
     """
     instance = step.instance
     if not instance.queues:
         return
-    after, shared, limits = step.loads.queue, step.loads.usage.shared, shared_limits(instance)
+    usage, limits = step.loads.usage, shared_limits(instance)
     come = _coming(step)
     for queue in instance.queues:
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
-            used = after[queue.index][quota.resource]
+            used = usage.of[queue.index][quota.resource]
             if limit is not None and used > limit and (queue.index, quota.resource) in come:
                 resource = instance.resources[quota.resource]
                 held = held_words(from_base(resource, quota.held))
                 text = f"{beyond(used, limit, resource)}{held}"
                 yield Violation(Rule.QUOTA, f"queue {queue.name}", text)
     for (cohort, r), members in cohorts(instance).items():
-        used, limit = shared[cohort, r], limits[cohort, r]
-        if used > limit and any(
-            after[queue.index][r] > quota.guaranteed and (queue.index, r) in come
-            for queue, quota in members
-        ):
-            yield Violation(
-                Rule.QUOTA,
-                f"cohort {cohort}",
-                beyond(used, limit, instance.resources[r], "shared "),
-            )
+        used, limit = usage.shared[cohort, r], limits[cohort, r]
+        for queue, _ in members if used > limit else ():
+            unused = usage.unused(queue.index, r)
+            if (queue.index, r) in come and used - limit > unused:
+                resource = instance.resources[r]
+                text = shared_words(used, limit, resource)
+                if unused:
+                    text += f"; queue {queue.name} leaves {from_base(resource, unused)} of its own"
+                yield Violation(Rule.QUOTA, f"cohort {cohort}", text)
+                break
 
 
 def _coming(step: Step) -> set[tuple[int | None, int]]:

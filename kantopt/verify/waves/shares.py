@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_words
 from kantopt.verify.step import Violation, beyond, standing_loads
 from kantopt.verify.waves.most import Ledger, Sum
 from kantopt.verify.waves.order import Order
@@ -88,14 +88,12 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
         for p in sorted(
             {p for part, _ in parts for p, share in part.shares.items() if share.start}
         ):
-            used = sum(max(0, _use_while(part, p, own=True) - kept) for part, kept in parts)
-            without = sum(max(0, _use_while(part, p, own=False) - kept) for part, kept in parts)
-            if used > max(limit, without):
-                yield Violation(
-                    Rule.QUOTA,
-                    f"wave {order.waves[p].id}: cohort {cohort}",
-                    beyond(used, limit, instance.resources[r], "shared "),
-                )
+            beside = [(_use_while(part, p) - kept, _start(part, p)) for part, kept in parts]
+            used = sum(max(0, more) for more, _ in beside)
+            if any(start and used - limit > max(0, -more) for more, start in beside):
+                text = shared_words(used, limit, instance.resources[r])
+                subject = f"wave {order.waves[p].id}: cohort {cohort}"
+                yield Violation(Rule.QUOTA, subject, text)
 
 
 def _usage(instance: Instance, order: Order) -> dict[tuple[int, int], Sum]:
@@ -119,6 +117,9 @@ def _ever(part: Sum) -> int:
     return part.base + sum(share.start for share in part.shares.values())
 
 
-def _use_while(part: Sum, p: int, *, own: bool) -> int:
-    start = part.shares[p].start if own and p in part.shares else 0
-    return part.most_while(p, -1, start)
+def _use_while(part: Sum, p: int) -> int:
+    return part.most_while(p, -1, _start(part, p))
+
+
+def _start(part: Sum, p: int) -> int:
+    return part.shares[p].start if p in part.shares else 0

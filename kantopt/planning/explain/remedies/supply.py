@@ -12,7 +12,7 @@ from kantopt.schema.model import Rule
 from kantopt.schema.pools import pool_of
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.node_types import node_types
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import cohorts, overdraft, queue_limit
 from kantopt.verify.step import Loads
 
 _MOST_NODES = 64
@@ -38,13 +38,11 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
             members = cohorts(asked)[owner.cohort, r]
             after = [[*row] for row in usage]
             after[queue][r] += more
-            lent = shared_use(members, after) - shared_limit(members)
+            lent = overdraft(members, after, queue)
             whole = sum(each.nominal + each.held for _, each in members)
         documents = w.question.snapshot.queues
         pool = pool_of(documents, documents[queue], name)
         if pool is None:
-            if quota.lending_limit is not None:  # what it lends nobody it has whatever others use
-                lent = min(lent, usage[queue][r] + more + quota.lending_limit - quota.nominal)
             raised = [(owner.name, own, max(missing, lent))]
         else:
             raised = [(owner.name, (limit or 0) + quota.held, missing), (pool.name, whole, lent)]

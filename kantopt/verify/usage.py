@@ -27,8 +27,8 @@ class Usage:
         self.shared = {cohort: 0 for lends in self.lends for cohort, _ in lends.values()}
         self.came: dict[tuple[int, int], int] = {}
         """How much of a queue's resource pods use that came there."""
-        self.newcomers: dict[Cohort, set[int]] = {cohort: set() for cohort in self.shared}
-        """Queues of each cohort to which pods came."""
+        self.newcomers: dict[Cohort, set[int]] = {}
+        """Queues to which pods came, by cohort."""
 
     def add(self, queue: int, demand: Sequence[int], pods: int, new: int) -> None:
         """Add what pods use of a queue, ``new`` of which came; a negative number gives it back."""
@@ -43,8 +43,8 @@ class Usage:
                     cohort, kept = lends[r]
                     self.shared[cohort] += max(0, now - kept) - max(0, before - kept)
                     if new and came[at] > 0:
-                        self.newcomers[cohort].add(queue)
-                    elif new:
+                        self.newcomers.setdefault(cohort, set()).add(queue)
+                    elif new and cohort in self.newcomers:
                         self.newcomers[cohort].discard(queue)
 
     def unused(self, queue: int, r: int) -> int:
@@ -56,15 +56,14 @@ class Usage:
 
         Or, if they came to none, more than it had; ``None``: that may be anything.
         """
-        over, came = self.shared[cohort] + more - limit, self.newcomers[cohort]
+        over, came = self.shared[cohort] + more - limit, self.newcomers.get(cohort)
         if over <= 0 or not came:
             return over > 0 and had is not None and over > had - limit
         return any(over > self.unused(queue, cohort[1]) for queue in came)
 
     def settle(self) -> None:
         """Let nobody be new any more."""
-        self.came = {}
-        self.newcomers = {cohort: set() for cohort in self.newcomers}
+        self.came, self.newcomers = {}, {}
 
     def copy(self) -> Self:
         """Return the same usage, to be changed apart."""

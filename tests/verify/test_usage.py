@@ -35,7 +35,7 @@ def test_what_is_shared_is_what_queues_use_beyond_what_they_never_lend() -> None
         came.update({(q, r): new * amount for r, amount in enumerate(demand)})
         of = usage.of
         assert usage.shared == {key: shared_use(by, of) for key, by in cohorts(instance).items()}
-        assert usage.newcomers == {
+        assert {at: usage.newcomers.get(at, set()) for at in usage.shared} == {
             (name, r): {queue.index for queue, _ in by if came[queue.index, r] > 0}
             for (name, r), by in cohorts(instance).items()
         }
@@ -45,4 +45,4 @@ def test_what_is_shared_is_what_queues_use_beyond_what_they_never_lend() -> None
     assert (earlier.shared, earlier.newcomers, earlier.came) == then
     assert earlier.shared != usage.shared
     usage.settle()
-    assert not any(usage.newcomers.values())
+    assert not usage.newcomers

@@ -162,7 +162,8 @@ def refined(
     if tally.may(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
-    if tally.may(RELOCATION) and _open(best) and _wants_moves(best):
+    asked = bool(instance.required) or not _harm_first(tiers)
+    if asked and tally.may(RELOCATION) and _open(best) and _wants_moves(best):
         _compact_first(best, deadline.share(COMPACT), strategy, seed=seed)
     look()
     if tally.may(RUIN_AND_RECREATE):

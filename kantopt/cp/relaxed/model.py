@@ -235,7 +235,7 @@ class Relaxation:
                 limit = queue_limit(queue, quota)
                 if limit is not None and terms:
                     now = standing[queue.index][quota.resource]
-                    self.cp.add(weighted(terms) <= within(max(limit, now)))
+                    self._keep_within(weighted(terms), limit, now, queue.index, quota.resource)
         for (cohort, r), members in cohorts(instance).items():
             beyond: Terms = []
             for queue, quota in members:
@@ -248,8 +248,25 @@ class Relaxation:
                 part = self.cp.new_int_var(0, most, f"beyond[{cohort},{queue.index},{r}]")
                 self.cp.add(part >= used - within(quota.guaranteed))
                 beyond.append((part, 1))
-            limit = max(shared_limit(members), shared_use(members, standing))
-            self.cp.add(weighted(beyond) <= within(limit))
+            limit, now = shared_limit(members), shared_use(members, standing)
+            self.cp.add(weighted(beyond) <= within(max(limit, now)))
+            for queue, quota in members if now > limit else ():
+                # At most what a queue leaves unused of its own comes to what is shared.
+                most = limit + quota.guaranteed
+                self._keep_within(weighted(beyond), most, now, queue.index, r)
+
+    def _keep_within(self, used: LinearExprT, limit: int, now: int, q: int, r: int) -> None:
+        """Keep a use within a limit; of one that is beyond it only if pods come to a queue."""
+        most = within(max(limit, now))
+        if now <= limit:
+            self.cp.add(used <= most)
+            return
+        came = self.cp.new_bool_var(f"came[{q},{r}]")
+        for kind in self.kinds.pods:
+            new = not kind.one.running and kind.one.demand[r]
+            if new and self.instance.jobs[kind.one.job].queue == q:
+                self.cp.add(self.placed(kind) <= kind.count * came)
+        self.cp.add(weighted([(used, 1), (came, most - within(limit))]) <= most)
 
     def _add_disruption(self) -> None:
         """Budgets and limits: how many pods a plan evicts and moves at most."""

@@ -120,6 +120,8 @@ LEAST_DISTURBANCE_LEFT = 10.0
 """Seconds that must be left to look for one in a question that is not small."""
 PLAN_BESIDE = 0.5
 """`explain`: for one plan for all that waits, of a small question."""
+LESS_CHANGE = 0.5
+"""`explain`: at last, for smaller changes that are enough if others are moved or evicted."""
 NARROWING = 0.6
 """Most seconds for narrowing a conflict of a large question down."""
 CAPACITY_NOW, CAPACITY_ALL = 0.5, 0.6

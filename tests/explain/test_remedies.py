@@ -142,9 +142,8 @@ def test_a_list_of_nodes_to_be_uncordoned_that_may_be_too_long_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """There was no time to find the fewest."""
-    monkeypatch.setattr(
-        "kantopt.planning.explain.remedies.wishes._fewest_uncordoned", lambda *_: []
-    )
+    for look in ("_fewest_uncordoned", "_fewer_uncordoned"):
+        monkeypatch.setattr(f"kantopt.planning.explain.remedies.wishes.{look}", lambda *_: ())
     said = "uncordon shut0, shut1 and shut2; perhaps fewer of them do"
     assert _opened(CORDONED, job("j", pods(count=2, gpu=8, minCount=2))) == said
 
@@ -208,3 +207,48 @@ def test_no_more_quota_is_asked_for_than_is_missing(lends: dict[str, int], raise
     jobs = [job("r", pods(gpu=8, on=["x"]), queueName="b"), job("j", pods(gpu=8), queueName="a")]
     remedies = explained(asked(nodes, jobs, queues=queues)).remedies
     assert f"quota=a:{GPU}={raised}" in {item.edit for item in remedies}
+
+
+def test_a_smaller_change_that_is_enough_with_evictions_is_told_with_its_cost() -> None:
+    """A pod may be evicted, another may not: the change with nobody disturbed is not smallest."""
+    nodes = [node(name, gpu=4) for name in ("n0", "n1", "n2")]
+    low = job("low", pods(gpu=4, on=["n0"]), priority=10)
+    high = job("high", pods(gpu=4, on=["n1"]), priority=90)
+    wanted = job("j", pods(count=3, gpu=4, minCount=3), priority=50)
+    told = explained(asked(nodes, [low, high, wanted]))
+    costs = {item.edit: (item.cost, item.smallest) for item in told.remedies}
+    assert costs == {
+        "add-nodes=n2:2": ("2 nodes more", False),
+        "add-nodes=n2:1": ("1 node more, 1 pod evicted", True),
+        "set=default/j:main:minCount=1": ("2 pods fewer", False),
+        "set=default/j:main:minCount=2": ("1 pod fewer, 1 pod evicted", True),
+        "remove=default/low remove=default/high": ("time, or 2 pods deleted", False),
+        "remove=default/high": ("time, or 1 pod deleted, 1 pod evicted", True),
+        "priority=default/j:91": ("2 pods evicted", False),
+    }
+
+
+@pytest.mark.parametrize("priority", [10, 90])
+def test_a_change_is_the_smallest_where_less_is_not_enough_with_evictions_either(
+    priority: int,
+) -> None:
+    """Of a job that fits by evictions, less is enough that evicts fewer."""
+    nodes = [node(name, gpu=4) for name in ("n0", "n1")]
+    runs = [job(f"r{i}", pods(gpu=4, on=[f"n{i}"]), priority=priority) for i in range(2)]
+    wanted = job("j", pods(count=2, gpu=4, minCount=2), priority=50)
+    told = explained(asked(nodes, [*runs, wanted]))
+    found = {item.edit: item.smallest for item in told.remedies if item.kind == "add-nodes"}
+    fewer = {"add-nodes=n0:1": True} if priority < 50 else {}
+    assert found == {"add-nodes=n0:2": not fewer, **fewer}
+
+
+def test_fewer_nodes_are_uncordoned_where_somebody_makes_way() -> None:
+    nodes = [node("n", gpu=8), *(node(f"shut{i}", gpu=8, unschedulable=True) for i in range(2))]
+    runs = job("r", pods(gpu=8, on=["n"]), priority=10)
+    wanted = job("j", pods(count=2, gpu=8, minCount=2), priority=50)
+    told = explained(asked(nodes, [runs, wanted]))
+    opened = {item.edit: item.cost for item in told.remedies if item.kind == "admit-nodes"}
+    assert opened == {
+        "uncordon=shut0 uncordon=shut1": "nothing is disturbed",
+        "uncordon=shut1": "1 pod evicted",
+    }

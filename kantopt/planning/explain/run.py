@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
@@ -41,7 +42,7 @@ from kantopt.problem.derived.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import left_lines, why_not_placed
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.answers.explanation import Conflict, Explanation, Remedy, Verdict
+from kantopt.schema.answers.explanation import Conflict, Explanation, Verdict
 from kantopt.schema.answers.left import aside_words
 from kantopt.schema.answers.plan import SnapshotRef
 from kantopt.schema.base import API_VERSION, Metadata
@@ -52,6 +53,7 @@ from kantopt.schema.model import Model
 from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Places, Survey
+from kantopt.shares import LESS_CHANGE
 from kantopt.verify.metrics import measure
 
 _STRICT = (
@@ -207,17 +209,26 @@ def _pending(
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})
             yield told
+    workshop = Workshop(question, model, asked, j, places, ladder, deadline)
+    found: dict[str, Ranked] = {}
     if ladder.verdict.status != "FITS_NOW":
-        workshop = Workshop(question, model, asked, j, places, ladder, deadline)
-        for remedies in _remedies(workshop):
-            told = told.model_copy(update={"remedies": together.opened(remedies)})
+        for ranked in _looked(workshop, [partial(look, workshop) for look in _LOOKS]):
+            told = _noted(told, found, replace(ranked, remedy=together.opened(ranked.remedy)))
             yield told
     if not fits and ladder.verdict.status not in ("NEVER", "OPEN"):
         told = _beside(told, ladder.verdict, together)
         yield told
-    for i, remedy in enumerate(told.remedies):
-        remedies = (*told.remedies[:i], together.tried(remedy), *told.remedies[i + 1 :])
-        told = told.model_copy(update={"remedies": remedies})
+    for ranked in sorted(found.values(), key=lambda item: item.key):
+        told = _noted(told, found, replace(ranked, remedy=together.tried(ranked.remedy)))
+        yield told
+    workshop.take(deadline.at_most(LESS_CHANGE * deadline.remaining()))
+    for ranked in _looked(workshop, workshop.later):
+        known = found.get(ranked.remedy.edit)
+        remedy = together.tried(ranked.remedy) if known is None else ranked.remedy
+        if known is not None:
+            same = {"together": known.remedy.together, "behind": known.remedy.behind}
+            remedy = remedy.model_copy(update=same)
+        told = _noted(told, found, replace(ranked, remedy=remedy))
         yield told
 
 
@@ -334,15 +345,23 @@ _LOOKS: tuple[Callable[[Workshop], Iterator[Ranked]], ...] = (
 )
 
 
-def _remedies(workshop: Workshop) -> Iterator[tuple[Remedy, ...]]:
-    """Yield the remedies found so far, the smallest disruption first, more each time."""
-    found: list[Ranked] = []
-    for look in _LOOKS:
-        for ranked in look(workshop):
-            found.append(ranked)
-            found.sort(key=lambda item: item.key)
-            yield tuple(item.remedy for item in found)
-            if workshop.deadline.over():
-                return
+def _looked(
+    workshop: Workshop, looks: Iterable[Callable[[], Iterator[Ranked]]]
+) -> Iterator[Ranked]:
+    """Yield what one look after the other finds until the time is up."""
+    for look in looks:
         if workshop.deadline.over():
             return
+        for ranked in look():
+            yield ranked
+            if workshop.deadline.over():
+                return
+
+
+def _noted(told: Explanation, found: dict[str, Ranked], ranked: Ranked) -> Explanation:
+    """Note a remedy, the smallest disruption first, instead of one that told less."""
+    if ranked.instead is not None:
+        del found[ranked.instead]
+    found[ranked.remedy.edit] = ranked
+    remedies = [item.remedy for item in sorted(found.values(), key=lambda item: item.key)]
+    return told.model_copy(update={"remedies": tuple(remedies)})

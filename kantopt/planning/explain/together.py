@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 from kantopt.clock import Deadline
@@ -58,10 +57,10 @@ class Together:
     def _ask(self, instance: Instance) -> Beside:
         return beside(instance, instance.job_index[self._name], self._deadline)
 
-    def opened(self, remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
-        """Return remedies of which nobody has asked yet whether they are enough beside others."""
+    def opened(self, remedy: Remedy) -> Remedy:
+        """Return a remedy of which nobody has asked yet whether it is enough beside others."""
         word = "open" if self.unasked.others else "placed"
-        return tuple(remedy.model_copy(update={"together": word}) for remedy in remedies)
+        return remedy.model_copy(update={"together": word})
 
     def tried(self, remedy: Remedy) -> Remedy:
         """Plan for all that waits with the change that a remedy makes."""

@@ -157,7 +157,9 @@ class Remedy(Part):
     cost: str = Field(description="what it costs, in words")
     edit: str = Field(default="", description="the change as --what-if takes it, if it needs one")
     smallest: bool = Field(
-        default=False, description="whether no smaller change of this kind is enough, provably"
+        default=False,
+        description="whether the next smaller change of this kind is provably not enough, with "
+        "moves and evictions either; of a plan without a change, whether none disturbs less",
     )
     plan: Steps = Field(description="the plan that places the job once the change is made")
     together: Literal["placed", "waits", "open"] = Field(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kantopt.problem.instance import Instance
+from kantopt.search.explain.counting import Gone, nobody
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State, rooms
@@ -37,25 +38,41 @@ class _Gain:
 
 
 def enders(
-    question: Instance, j: int, wanted: Mapping[int, int], lasting: Collection[int] = ()
+    question: Instance,
+    j: int,
+    wanted: Mapping[int, int],
+    lasting: Collection[int] = (),
+    gone: Gone = nobody,
 ) -> Candidates:
     """Rank running jobs by what their end would do for a job.
 
     Counted are the pods of the job's hardest pod set that nodes hold once a job is gone, in the
     best domain if they must share one; what else the rules ask is left to the trial. Jobs that are
-    ``lasting`` do not end.
+    ``lasting`` do not end; pod sets that are ``gone`` are not there.
     """
-    return _Ranking(question, j, wanted, lasting).candidates()
+    return _Ranking(question, j, wanted, lasting, gone).candidates()
 
 
 class _Ranking:
     def __init__(
-        self, question: Instance, j: int, wanted: Mapping[int, int], lasting: Collection[int]
+        self,
+        question: Instance,
+        j: int,
+        wanted: Mapping[int, int],
+        lasting: Collection[int],
+        gone: Gone,
     ) -> None:
         self.question = question
         self.j = j
         self.others = [x for x in question.jobs if x.index != j and x.index not in lasting]
-        self.state = State(question)
+        self.running = {
+            x.index: [s for s in question.running_of(x.index) if not gone(question.podsets[s])]
+            for x in question.jobs
+        }
+        stay = question.current.replace(
+            {podset.index: {} for podset in question.podsets if podset.running and gone(podset)}
+        )
+        self.state = State(question, stay)
         s = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
         self.need = wanted[s]
         self.shape, self.allowed = self.state.shape[s], self.state.allowed(s)
@@ -72,7 +89,7 @@ class _Ranking:
     def candidates(self) -> Candidates:
         gains, single = [], []
         for job in self.others:
-            if not self.question.running_of(job.index):
+            if not self.running[job.index]:
                 continue
             gain, room = self._gain(job.index)
             near = self.apart or self._same_queue(job.index)
@@ -106,14 +123,14 @@ class _Ranking:
     def _end(self, x: int) -> int:
         """Take the pods of a job away; return how many."""
         pods = 0
-        for s in self.question.running_of(x):
+        for s in self.running[x]:
             for spot, k in self.question.podsets[s].current.items():
                 self.state.add(s, spot, -k)
                 pods += k
         return pods
 
     def _gain(self, x: int) -> tuple[_Gain, Ints]:
-        podsets = (self.question.podsets[s] for s in self.question.running_of(x))
+        podsets = (self.question.podsets[s] for s in self.running[x])
         there = {spot.node for podset in podsets for spot in podset.current}
         nodes: Ints = np.array(sorted(there), dtype=np.int64)
         mark = self.state.mark()

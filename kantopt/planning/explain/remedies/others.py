@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.quoting import quoted
+from kantopt.planning.explain.remedies.fewest import needed
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
-from kantopt.planning.words import disturbed, listed
+from kantopt.planning.words import listed
+from kantopt.problem.freedom import freedom_of
+from kantopt.problem.job import PodSet
 from kantopt.schema.answers.explanation import RemedyKind
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
+from kantopt.search.explain.counting import Gone, nobody
 from kantopt.search.explain.enders import enders
 
 MOST_ENDS = 3
@@ -36,8 +41,7 @@ def as_planned(w: Workshop) -> Iterator[Ranked]:
     if plan.moves:
         names = sorted({item.job for item in plan.moves})
         parts.append(f"move {plural(moved, 'pod')} of {listed(names)}")
-    cost = ", ".join(disturbed(evicted, moved))
-    yield from w.ranked(kind, ", ".join(parts), cost, trial, smallest=decision.least)
+    yield from w.ranked(kind, ", ".join(parts), "", trial, smallest=decision.least)
 
 
 def lift_limits(w: Workshop) -> Iterator[Ranked]:
@@ -76,29 +80,52 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
     Services are left out: nobody waits for them to end. So are owners of a reservation, which
     takes back what they leave.
     """
-    listed = 0
+    fewest = 0
+    for jobs in _ends(w, lambda jobs: _enough(w, jobs), nobody):
+        fewest = len(jobs)
+        trial = w.trials.now(*_removing(w, jobs))
+        yield from _end(w, jobs, trial)
+    if fewest != 1:
+        w.ask_later(partial(_fewer_ends, w, fewest))
+
+
+def _fewer_ends(w: Workshop, most: int) -> Iterator[Ranked]:
+    """Running jobs, fewer of them, of which the end makes room if others are moved or evicted."""
+    may = freedom_of(w.asked)
+
+    def trial(jobs: Sequence[int]) -> Trial:
+        return w.trials.disturbing(*_removing(w, jobs))
+
+    def gone(podset: PodSet) -> bool:
+        return may.gives_way(podset.index, w.j)
+
+    for jobs in _ends(w, lambda jobs: w.helps(trial(jobs)), gone):
+        if not most or len(jobs) < most:
+            yield from _end(w, jobs, trial(jobs))
+
+
+def _ends(
+    w: Workshop, enough: Callable[[Sequence[int]], bool], gone: Gone
+) -> Iterator[Sequence[int]]:
+    """Single jobs of which the end is enough, else a few together, where some count as gone."""
+    found = 0
     documents = w.question.documents(w.asked)
     lasting = frozenset(
         x for x, job in enumerate(documents) if _is_service(job) or _gives_back(job)
     )
-    candidates = enders(w.asked, w.j, w.wanted, lasting)
+    candidates = enders(w.asked, w.j, w.wanted, lasting, gone)
     for x in candidates.single:
-        if w.deadline.over() or listed == MOST_ENDS:
+        if w.deadline.over() or found == MOST_ENDS:
             return
-        if not _enough(w, (x,)):
-            continue
-        found = list(_end(w, (x,), smallest=True))
-        listed += len(found)
-        yield from found
-    if listed:
-        return
+        if enough((x,)):
+            found += 1
+            yield (x,)
     for group in candidates.groups:
-        if w.deadline.over():
+        if w.deadline.over() or found:
             return
-        if not _enough(w, group):
-            continue
-        yield from _end(w, _needed(w, group))
-        return
+        if enough(group):
+            yield sorted(needed(w, sorted(group, key=lambda x: (-_pods(w, x), x)), enough))
+            return
 
 
 def _is_service(job: Job) -> bool:
@@ -112,23 +139,11 @@ def _gives_back(job: Job) -> bool:
     return job.reservation is None and any("reserved" in podset.stays for podset in job.pod_sets)
 
 
-def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:
+def _removing(w: Workshop, jobs: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"remove={quoted(w.asked.jobs[x].name)}" for x in jobs)
 
 
-def _needed(w: Workshop, group: tuple[int, ...]) -> tuple[int, ...]:
-    """Leave out jobs that need not end, the largest first."""
-    kept = list(group)
-    for x in sorted(group, key=lambda x: (-_pods(w, x), x)):
-        rest = tuple(k for k in kept if k != x)
-        if w.deadline.over():
-            break
-        if rest and _enough(w, rest):
-            kept = list(rest)
-    return tuple(kept)
-
-
-def _enough(w: Workshop, jobs: tuple[int, ...]) -> bool:
+def _enough(w: Workshop, jobs: Sequence[int]) -> bool:
     """Whether the job has a place once some others have ended."""
     if w.counting is not None:
         return w.counting.fits(gone=lambda podset: podset.job in jobs)
@@ -140,8 +155,7 @@ def _pods(w: Workshop, x: int) -> int:
     return sum(podset.count for podset in podsets if podset.running)
 
 
-def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Iterator[Ranked]:
-    trial = w.trials.now(*_removing(w, jobs))
+def _end(w: Workshop, jobs: Sequence[int], trial: Trial) -> Iterator[Ranked]:
     names = [w.asked.jobs[x].name for x in jobs]
     pods = sum(_pods(w, x) for x in jobs)
     text = f"wait for {listed(names)} to end"
@@ -149,7 +163,7 @@ def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Itera
     parts = [plural(pods - sum(held), "pod")] * (pods > sum(held))
     parts += [plural(sum(held), "reservation")] * any(held)
     cost = f"time, or {' and '.join(parts)} deleted"
-    yield from w.ranked("end", text, cost, trial, smallest=smallest, lost=pods)
+    yield from w.ranked("end", text, cost, trial, smallest=len(jobs) == 1, lost=pods)
 
 
 def raise_priority(w: Workshop) -> Iterator[Ranked]:
@@ -172,7 +186,6 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         trial = w.trials.disturbing(f"priority={quoted(w.job.name)}:{value}")
         if trial.decision.placement is None:
             continue
-        evicted, moved = disturbance(trial.asked, trial.decision)
         plan = steps_of(trial.question, trial.asked, trial.decision.placement, trial.decision.waves)
         victims = sorted({item.job for item in plan.evictions}) if plan else []
         raised = f"raise its priority from {w.job.priority} to {value}"
@@ -183,7 +196,5 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
             text = f"{raised}, to evict {listed(victims)}"
         else:
             text = f"{raised} and {lifted}, to evict {listed(victims)}"
-        cost = f"{plural(evicted, 'pod')} evicted"
-        cost += f", {plural(moved, 'pod')} moved" if moved else ""
-        yield from w.ranked("raise-priority", text, cost, trial)
+        yield from w.ranked("raise-priority", text, "", trial)
         return

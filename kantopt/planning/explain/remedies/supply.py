@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from kantopt.planning.explain.quoting import quoted
+from kantopt.planning.explain.remedies.fewest import Change, Scale, fewest
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
-from kantopt.planning.explain.trial import Trial
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.pools import pool_of
@@ -61,23 +62,17 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
 
 def add_nodes(w: Workshop) -> Iterator[Ranked]:
     """As few nodes more of one kind as make room."""
-    for n, guess in node_types(w.asked, w.j, w.wanted):
+    most = min(_MOST_NODES, max(1, sum(w.wanted.values())))
+
+    def change(n: int, more: int) -> Change:
         name = w.asked.nodes[n].name
-        most = min(_MOST_NODES, max(1, sum(w.wanted.values())))
-        tries: dict[int, Trial] = {}
-
-        def works(more: int, name: str = name, tries: dict[int, Trial] = tries) -> bool:
-            tries[more] = w.trials.now(f"add-nodes={quoted(name)}:{more}")
-            return tries[more].decision.placement is not None
-
-        more, proved = w.smallest(works, most, guess)
-        if more is None:
-            continue
         text = f"add {plural(more, 'node')} like {name}{_where(w, n)}"
-        yield from w.ranked(
-            "add-nodes", text, f"{plural(more, 'node')} more", tries[more], smallest=proved
-        )
-        return
+        edits = (f"add-nodes={quoted(name)}:{more}",)
+        return Change(edits, text, f"{plural(more, 'node')} more")
+
+    kinds = node_types(w.asked, w.j, w.wanted)
+    scales = [Scale(partial(change, n), most, guess) for n, guess in kinds]
+    yield from fewest(w, "add-nodes", scales)
 
 
 def _where(w: Workshop, n: int) -> str:

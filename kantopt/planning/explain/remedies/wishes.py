@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from kantopt.planning.explain.quoting import quoted
+from kantopt.planning.explain.remedies.fewest import Change, Scale, fewest, needed
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.words import listed
@@ -60,12 +62,10 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
         names = [w.asked.nodes[n].name for n in reason.nodes]
         if "unschedulable" in reason.text:
             names = _of_use(w, names)
-            if not 0 < len(names) <= _MOST_NODES:
-                continue
-            edits = tuple(map(_uncordon, names))
-            text = f"uncordon {listed(names)}"
-            text += "; perhaps fewer of them do" if len(names) > 1 else ""
-        elif "taint" in reason.text:
+            if 0 < len(names) <= _MOST_NODES:
+                yield from _uncordoned(w, names)
+            continue
+        if "taint" in reason.text:
             keys = {taint.key for n in reason.nodes for taint in w.asked.nodes[n].taints}
             edits = tuple(
                 f"set={quoted(w.job.name)}:tolerate={quoted(key)}" for key in sorted(keys)
@@ -76,10 +76,7 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
             text = f"ask for no node selector or affinity{_selected(w)}"
         else:
             continue
-        found = list(w.either("admit-nodes", text, "", edits))
-        if len(edits) > 1 and "unschedulable" in reason.text:
-            found = _fewest_uncordoned(w, edits, names) or found
-        yield from found
+        yield from w.either("admit-nodes", text, "", edits)
 
 
 def _selected(w: Workshop) -> str:
@@ -100,29 +97,56 @@ def _of_use(w: Workshop, names: list[str]) -> list[str]:
     return [name for name in names if name in useful]
 
 
-def _fewest_uncordoned(w: Workshop, edits: tuple[str, ...], names: list[str]) -> list[Ranked]:
-    """Leave out nodes one by one for as long as the job fits without them."""
-    kept = list(range(len(edits)))
-    trial = w.trials.now(*edits)
+def _uncordoned(w: Workshop, names: list[str]) -> Iterator[Ranked]:
+    """Uncordon nodes: all, or the fewest; later still fewer, with moves and evictions."""
+    found = list(w.either("admit-nodes", *_opening(names, perhaps=len(names) > 1)))
+    if not found or len(names) == 1:
+        yield from found
+        return
+    fewest = _fewest_uncordoned(w, names)
+    told = list(w.either("admit-nodes", *_opening(fewest))) if fewest else found
+    yield from told
+    instead = None if fewest else told[0].remedy.edit
+    w.ask_later(partial(_fewer_uncordoned, w, fewest or names, instead))
+
+
+def _opening(names: Sequence[str], *, perhaps: bool = False) -> tuple[str, str, tuple[str, ...]]:
+    """Words, cost and changes that uncordon nodes; ``perhaps`` fewer of them do."""
+    text = f"uncordon {listed(names)}" + "; perhaps fewer of them do" * perhaps
+    return text, "", tuple(map(_uncordon, names))
+
+
+def _fewest_uncordoned(w: Workshop, names: list[str]) -> list[str]:
+    """Leave out nodes one by one for as long as the job fits without them as it stands."""
+    trial = w.trials.now(*map(_uncordon, names))
     if trial.decision.placement is None:
         return []
     counting = Counting(trial.asked, trial.j) if countable(trial.asked, trial.j) else None
     index = {node.name: node.index for node in trial.asked.nodes}
 
-    def enough(some: list[int]) -> bool:
+    def enough(some: Sequence[str]) -> bool:
         if counting is None:
-            return w.trials.now(*(edits[k] for k in some)).decision.placement is not None
-        closed = [index[name] for k, name in enumerate(names) if k not in some]
+            return w.trials.now(*map(_uncordon, some)).decision.placement is not None
+        closed = [index[name] for name in names if name not in some]
         return counting.fits(closed=closed)
 
-    for i in list(kept):
-        rest = [k for k in kept if k != i]
-        if w.deadline.over():
-            return []
-        if rest and enough(rest):
-            kept = rest
-    text = f"uncordon {listed([names[k] for k in kept])}"
-    return list(w.either("admit-nodes", text, "", tuple(edits[k] for k in kept)))
+    kept = needed(w, names, enough)
+    return [] if w.deadline.over() else kept
+
+
+def _fewer_uncordoned(w: Workshop, names: list[str], instead: str | None) -> Iterator[Ranked]:
+    """Leave out nodes one by one for as long as the job fits without them, others moved or evicted.
+
+    ``instead`` of which remedy the fewest are told, if of one.
+    """
+
+    def trial(some: Sequence[str]) -> Trial:
+        return w.trials.disturbing(*map(_uncordon, some))
+
+    kept = needed(w, names, lambda some: w.helps(trial(some)))
+    if len(kept) < len(names):
+        text, cost, _ = _opening(kept, perhaps=w.deadline.over())
+        yield from w.ranked("admit-nodes", text, cost, trial(kept), instead=instead)
 
 
 def fewer_pods(w: Workshop) -> Iterator[Ranked]:
@@ -137,27 +161,15 @@ def fewer_pods(w: Workshop) -> Iterator[Ranked]:
         return
     document = w.question.documents(w.asked)[w.j]
     whole = document.min_count is not None
-    tries: dict[int, Trial] = {}
+    total = running + wanted
 
-    def works(fewer: int) -> bool:
-        edits = _with_pods(w, running + wanted - fewer, role.name, whole=whole)
-        tries[fewer] = w.trials.now(*edits)
-        return tries[fewer].decision.placement is not None
+    def change(fewer: int) -> Change:
+        text = f"run with {plural(total - fewer, 'pod')} instead of {total}"
+        edits = _with_pods(w, total - fewer, role.name, whole=whole)
+        return Change(edits, text, f"{plural(fewer, 'pod')} fewer")
 
-    if w.counting is not None:
-        fewer, proved = wanted - w.counting.most(), True
-        if fewer == wanted or not works(fewer):
-            return
-    else:
-        guess = wanted - min(wanted - 1, max(1, w.places[0].room))
-        found, proved = w.smallest(works, wanted - 1, guess)
-        if found is None:
-            return
-        fewer = found
-    pods = plural(running + wanted - fewer, "pod")
-    text = f"run with {pods} instead of {running + wanted}"
-    cost = f"{plural(fewer, 'pod')} fewer"
-    yield from w.ranked("fewer-pods", text, cost, tries[fewer], smallest=proved)
+    room = w.places[0].room if w.counting is None else w.counting.most()
+    yield from fewest(w, "fewer-pods", [Scale(change, wanted - 1, wanted - room)])
 
 
 def _with_pods(w: Workshop, pods: int, role: str, *, whole: bool) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ class Ranked:
 
     key: tuple[int, int, int, int]
     remedy: Remedy
+    instead: str | None = None
+    """Edit of a remedy that told less, in whose place it is told."""
 
 
 class Workshop:
@@ -68,6 +70,17 @@ class Workshop:
         self.wanted = wanted_pods(asked, j)
         self.counting = Counting(asked, j) if countable(asked, j) else None
         """Counts instead of trying where that is exact."""
+        self.later: list[Callable[[], Iterator[Ranked]]] = []
+        """What is asked at last: whether less of a change is enough if more is disturbed."""
+
+    def ask_later(self, look: Callable[[], Iterator[Ranked]]) -> None:
+        """Ask something at last, if changes are tried with moves and evictions at all."""
+        if self.further:
+            self.later.append(look)
+
+    def take(self, deadline: Deadline) -> None:
+        """Take so long from here on."""
+        self.deadline = self.trials.deadline = deadline
 
     def ranked(
         self,
@@ -78,21 +91,26 @@ class Workshop:
         *,
         smallest: bool = False,
         lost: int = 0,
+        instead: str | None = None,
     ) -> Iterator[Ranked]:
-        """Write a remedy down if its plan was found and judged."""
+        """Write a remedy down if its plan was found and judged.
+
+        To what it costs is added whom the plan disturbs.
+        """
         plan = steps_of(trial.question, trial.asked, trial.decision.placement, trial.decision.waves)
         if plan is None:
             return
+        parts = [cost, *disturbed(*disturbance(trial.asked, trial.decision))]
         remedy = Remedy(
             kind=kind,
             message=message,
-            cost=cost or "nothing is disturbed",
+            cost=", ".join(filter(None, parts)) or "nothing is disturbed",
             edit=" ".join(trial.edits),
             smallest=smallest,
             plan=plan,
         )
         key = (lost + plan.evicted_pods, plan.moved_pods, _EFFORT.index(kind), len(trial.edits))
-        yield Ranked(key, remedy)
+        yield Ranked(key, remedy, instead)
 
     def either(
         self, kind: RemedyKind, text: str, cost: str, edits: tuple[str, ...]
@@ -102,45 +120,31 @@ class Workshop:
         beyond = self.ladder.beyond
         if trial.decision.placement is None and beyond is not None and kind in _LIFTING:
             trial = self.trials.given(beyond, *edits)
-        further = is_small(self.asked) or self.ladder.decision.placement is None
-        if trial.decision.placement is None and further and not self.deadline.over():
+        if trial.decision.placement is None and self.further and not self.deadline.over():
             trial = self.trials.disturbing(*edits)
-        if not self._spares(trial):
-            return
-        parts = [cost, *disturbed(*disturbance(trial.asked, trial.decision))]
-        yield from self.ranked(kind, text, ", ".join(filter(None, parts)), trial)
+        if self.helps(trial):
+            yield from self.ranked(kind, text, cost, trial)
 
-    def _spares(self, trial: Trial) -> bool:
-        """Whether a plan with a change disturbs less than the one that needs none, if there is one.
+    @property
+    def further(self) -> bool:
+        """Whether changes are tried with moves and evictions, too, or that is in vain.
+
+        Of a large question any plan will do, which is no better than the one that needs no change.
+        """
+        return is_small(self.asked) or self.ladder.decision.placement is None
+
+    def helps(self, trial: Trial) -> bool:
+        """Whether there is a plan with a change, which disturbs less than one that needs none.
 
         What is no less has no use of the change, however it is arranged.
         """
         plan, found = self.ladder.decision.placement, trial.decision.placement
         if plan is None or found is None:
-            return True
+            return found is not None
         tiers = disturbing(self.asked)
         return measure(trial.asked, found, tiers) < measure(self.asked, plan, tiers)
 
-    def smallest(
-        self, works: Callable[[int], bool], most: int, guess: int
-    ) -> tuple[int | None, bool]:
-        """Smallest number up to ``most`` that works, as those above it do; the guess comes first.
-
-        Says as well whether the number before it was found not to work.
-        """
-        low, high = 0, None
-        probe = min(max(1, guess), most)
-        while not self.deadline.over():
-            if works(probe):
-                high = probe
-            else:
-                low = probe
-            if high is not None and high - low == 1:
-                return high, True
-            if high is None:
-                if low == most:
-                    break
-                probe = min(most, 2 * low if low > guess else low + 1)
-            else:
-                probe = high - 1 if high == guess else (low + high) // 2
-        return high, False
+    def refuted(self, trial: Trial) -> bool:
+        """Whether a change provably does not help."""
+        decision = trial.decision
+        return decision.impossible or (decision.least and not self.helps(trial))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
@@ -12,9 +12,10 @@ from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond_notes
+from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.messages import search_task
 from kantopt.planning.solving.options import Options
-from kantopt.planning.solving.run import REMEMBERED
+from kantopt.planning.solving.run import REMEMBERED, Run
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.solving.together import until_last_word
 from kantopt.planning.wanted import model_for
@@ -92,6 +93,7 @@ def price_list(
     if options.engine != "fast":
         tell("proving")
         _prove(rows, options, ending, solver)
+        _order(rows, options, ending)
     unsure = [*beyond_notes(question.snapshot, [job])]
     for row in rows:
         row.impossible = row.impossible and not unsure
@@ -214,6 +216,20 @@ def _prove(
             row.warnings += [f"{row.domain}: {text}" for text in process.warnings]
 
 
+def _order(rows: list[_Row], options: Options, deadline: Deadline) -> None:
+    """Where the best plan of a domain has no order, find others, the cheapest domain first."""
+    lacking = [row for row in rows if not (row.impossible or row.incumbent.missing)]
+    lacking = [row for row in lacking if sequence(row.instance, row.incumbent.placement) is None]
+    for i, row in enumerate(sorted(lacking, key=lambda row: row.incumbent.best.key)):
+        if deadline.over():
+            return
+        share = deadline.share(1 / (len(lacking) - i))
+        run = Run(row.instance, row.tiers, options, share, lambda _: None, None)
+        run.incumbent = row.incumbent
+        row.ordered = executable(run)
+        row.warnings += [f"{row.domain}: {text}" for text in run.warnings]
+
+
 @dataclass
 class _Row:
     """One domain, the question about it and what is known of that."""
@@ -224,6 +240,8 @@ class _Row:
     warnings: list[str] = field(default_factory=list)
     impossible: bool = field(init=False)
     incumbent: Incumbent = field(init=False)
+    ordered: tuple[Placement, tuple[Wave, ...]] | None = None
+    """A plan with an order that was looked for because the best has none."""
 
     def __post_init__(self) -> None:
         self.impossible = required_never_placed(self.instance)
@@ -236,11 +254,8 @@ class _Row:
         domain = str(self.domain)
         if self.impossible:
             return Price(domain=domain, status="IMPOSSIBLE")
-        for found in reversed(self.incumbent.history):
-            if found.missing:
-                continue
-            waves = sequence(self.instance, found.placement)
-            if waves is None:
+        for placement, waves in self._plans():
+            if waves is None or self.incumbent.judged(placement).missing:
                 continue
             violations, final = replay(self.instance, waves)
             if violations:  # an order is judged where it is made: this is for what is not
@@ -248,6 +263,13 @@ class _Row:
                 continue
             return self._written(question, final, waves)
         return Price(domain=domain, status="OPEN")
+
+    def _plans(self) -> Iterator[tuple[Placement, tuple[Wave, ...] | None]]:
+        """Yield the plans for this domain, the best first, with their orders."""
+        if self.ordered is not None:
+            yield self.ordered
+        for found in reversed(self.incumbent.history):
+            yield found.placement, sequence(self.instance, found.placement)
 
     def _written(self, question: Question, final: Placement, waves: tuple[Wave, ...]) -> Price:
         instance = self.instance

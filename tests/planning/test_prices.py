@@ -96,6 +96,23 @@ def test_each_price_is_what_brute_force_finds_for_that_rack() -> None:
         assert (bound.job, bound.node) == (JOB, f"n{price.domain[1]}")
 
 
+def test_where_the_cheapest_plan_has_no_order_another_one_is_looked_for() -> None:
+    """Two pods that must share a rack cannot leave it one by one; those of n2 can leave that."""
+    rack = {"n0": "x", "n1": "x", "n2": "y", "n3": "y"}
+    nodes = [{"name": n, "labels": {"rack": r}, "allocatable": {GPU: 4}} for n, r in rack.items()]
+    pair = job("pair", 1, ["n3", "n3"], movable=True, maxMovesAtOnce=1)
+    pair["podSets"][0]["topologyRequest"] = {"required": "rack"}
+    places = {"a": (2, ["n2"]), "b": (1, ["n2", "n2"]), "d": (4, ["n1"]), "e": (1, ["n3"])}
+    others = [job(name, gpus, at, movable=True) for name, (gpus, at) in places.items()]
+    wanted = job("wanted", 3, priority=50)
+    wanted["podSets"][0]["minCount"] = 0
+    levels = [{"name": "rack", "nodeLabel": "rack"}]
+    asked = question(nodes, [*others[:2], pair, *others[2:]], [wanted], topology={"levels": levels})
+    model, deadline = load_model("preemption"), Deadline.within(30.0)
+    [price] = price_list(asked, model, JOB, "rack=y", Options(), deadline).prices
+    assert (price.victims, price.moved_pods, price.status) == ((), 2, "OPTIMAL")
+
+
 def test_the_cheapest_price_is_what_a_plan_for_the_job_takes() -> None:
     model = model_for(load_model("preemption"), JOB)
     plan = make_plan(racks(), model, Options(), Deadline.within(30.0)).plan

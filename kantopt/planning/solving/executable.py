@@ -51,7 +51,7 @@ class _Orders:
                 break
             self.forbidden.append(placement)
             self._try_close_to(placement)
-            if self.ordered and (self.over() or run.incumbent.known.optimal(self.ordered[0][1:])):
+            if self.ordered and (self.over() or self._optimal(self.ordered[0])):
                 break
             if self._may_search_again():
                 others = search_together(run, tuple(self.forbidden))
@@ -111,6 +111,10 @@ class _Orders:
     def _better(self, placement: Placement) -> bool:
         """Whether a placement is better than the best that has an order."""
         return self.ordered is None or self._key(placement) < self.ordered[0]
+
+    def _optimal(self, key: Key) -> bool:
+        """Whether bounds, which are of plans that leave nobody out, tell that none is better."""
+        return not key[0] and self.run.incumbent.known.optimal(key[1:])
 
     def _key(self, placement: Placement) -> Key:
         return self.run.incumbent.judged(placement).key

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ortools.sat.python import cp_model
 
+from kantopt.cp.lexicographic import in_order, within_reach
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import LARGEST, SOLVED, Effort, accepted, hint_values, solver_of
-from kantopt.cp.variables import Terms, weighted
+from kantopt.cp.solver import SOLVED, Effort, accepted, hint_values, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 
@@ -45,7 +45,8 @@ def descend(
     Returns
     -------
     tuple[Placement or None, bool]
-        What was found, if anything, and whether the model has nothing better.
+        What was found, if anything, and whether the model has nothing better in the tiers that
+        were weighed: the first open one, and those below it that one sum can hold.
     """
     cp = model.cp
     open_tiers = [i for i in range(len(tiers)) if values[i] > floors[i]]
@@ -53,14 +54,9 @@ def descend(
         return None, True
     for i in range(open_tiers[0]):
         cp.add(model.expression(tiers[i]) <= values[i])
-    product = 1
-    chosen: list[tuple[int, int]] = []
-    for i in open_tiers:
-        width = values[i] - floors[i] + (DETOUR if chosen else 0) + 1
-        if product * width > LARGEST:
-            break
-        product *= width
-        chosen.append((i, width))
+    first, *later = (values[i] - floors[i] + 1 for i in open_tiers)
+    widths = (first, *(width + DETOUR for width in later))
+    chosen = list(zip(open_tiers, widths, strict=True))[: within_reach(widths)]
     for i, width in chosen:
         cp.add(model.expression(tiers[i]) <= floors[i] + width - 1)
     hint_values(cp, ((x.index, value) for x, value in model.assignment(start) or ()))
@@ -70,7 +66,7 @@ def descend(
     parameters.symmetry_level = 0
     parameters.linearization_level = linearization
     while True:
-        cp.minimize(_in_order([(model.expression(tiers[i]), width) for i, width in chosen]))
+        cp.minimize(in_order([(model.expression(tiers[i]), width) for i, width in chosen]))
         status = solver.solve(cp)
         # What variables could come to counts as well, such as all GPU time that could be lost.
         if status != cp_model.MODEL_INVALID or len(chosen) == 1:
@@ -79,13 +75,3 @@ def descend(
     if accepted(status, cp, "a neighbourhood") not in SOLVED:
         return None, False
     return model.extract(solver.value), status == cp_model.OPTIMAL
-
-
-def _in_order(chosen: Sequence[tuple[cp_model.LinearExprT, int]]) -> cp_model.LinearExprT:
-    """Return the sum of some expressions, the first ones first, each less than its width."""
-    terms: Terms = []
-    weight = 1
-    for expr, width in reversed(chosen):
-        terms.append((expr, weight))
-        weight *= width
-    return weighted(terms)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp.lexicographic import in_order, width_of, within_reach
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.solver import SOLVED, accepted, hint_values, solver_of
@@ -45,7 +46,7 @@ def least_disturbance(
 ) -> tuple[Reached, bool]:
     """Place what must be placed with few evictions and few moves; say whether none are fewer.
 
-    The tiers are minimised in one sum, those above weighing more than all below them together.
+    The tiers are minimised in one sum, as many as that can hold: nothing is said of those below.
     The search starts from leaving everything where it is.
     """
     if deadline.over():
@@ -53,10 +54,13 @@ def least_disturbance(
     model = PlacementModel(instance)
     now = model.assignment(instance.current) or ()
     hint_values(model.cp, ((x.index, value) for x, value in now))
-    most = sum(podset.count * max(1, podset.disruption_cost) for podset in instance.podsets) + 1
-    terms = [(model.expression(tier), most ** (len(tiers) - i - 1)) for i, tier in enumerate(tiers)]
-    model.cp.minimize(weighted(terms))
-    return _reached(model, solver_of(deadline.remaining(), workers=2), "least disturbance")
+    expressions = [model.expression(tier) for tier in tiers]
+    widths = [width_of(model.cp, expression) for expression in expressions]
+    held = within_reach(widths)
+    model.cp.minimize(in_order(list(zip(expressions, widths, strict=True))[:held]))
+    solver = solver_of(deadline.remaining(), workers=2)
+    found, best = _reached(model, solver, "least disturbance")
+    return found, best and held == len(tiers)
 
 
 def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:

@@ -11,9 +11,9 @@ from typing import Protocol
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp.lexicographic import in_order, width_of, within_reach
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import ALONE, LARGEST, SOLVED, accepted, search_alone, solver_of
-from kantopt.cp.variables import weighted
+from kantopt.cp.solver import ALONE, SOLVED, accepted, search_alone, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 
@@ -287,9 +287,10 @@ class _Run:
         first = self.model.expression(tiers[i])
         if i + 1 < len(tiers) and not best.missing and best.values[i + 1] > best.floor(i + 1):
             second = self.model.expression(tiers[i + 1])
-            weight = 1 + _most(cp, second)
-            if weight <= _FEW_VALUES and weight * (1 + _most(cp, first)) <= LARGEST:
-                cp.minimize(weighted([(first, weight), (second, 1)]))
+            weight = width_of(cp, second)
+            both = (first, width_of(cp, first)), (second, weight)
+            if weight <= _FEW_VALUES and within_reach([width for _, width in both]) == len(both):
+                cp.minimize(in_order(both))
                 return weight, best.floor(i + 1)
         cp.minimize(first)
         return 1, 0
@@ -319,17 +320,6 @@ class _Run:
 def _append(path: str, line: str) -> None:
     with open(path, "a", encoding="utf-8") as log:
         log.write(f"{line}\n")
-
-
-def _most(cp: cp_model.CpModel, expression: cp_model.LinearExprT) -> int:
-    """Most that an expression can be, by the domains of its variables; it is the objective then."""
-    cp.minimize(expression)
-    objective = cp.proto.objective
-    most = round(objective.offset)
-    for v, factor in zip(objective.vars, objective.coeffs, strict=True):
-        domain = list(cp.proto.variables[v].domain)  # an index below 0 would be that of the first
-        most += max(factor * domain[0], factor * domain[-1])
-    return most
 
 
 def round_up(bound: float) -> int:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 SOLVED = (cp_model.OPTIMAL, cp_model.FEASIBLE)
-LARGEST = 2**50
-"""Largest weighted sum of several tiers that is minimised at once."""
 NEVER = 86_400.0
 """Seconds that nobody waits, for calls that are limited by work alone."""
 

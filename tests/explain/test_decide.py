@@ -8,6 +8,7 @@ import pytest
 
 from kantopt import shares
 from kantopt.clock import Deadline
+from kantopt.cp.reach import least_disturbance
 from kantopt.search.explain import decide
 from kantopt.search.explain.decide import Decision
 from tests.verify.world import job, node, placed, pods, question
@@ -32,3 +33,17 @@ def test_a_plan_that_disturbs_many_has_as_long_a_look_as_none(
     decide._merged(instance, 1, Decision(plan), Deadline.within(8.0))
     least, part, most = share
     assert asked == [pytest.approx(min(most, max(least, part * 8.0)), abs=0.3)]
+
+
+@pytest.mark.parametrize(("victims", "least"), [(300, True), (3_000_000, False)])
+def test_evictions_of_any_cost_come_before_moves(victims: int, least: bool) -> None:
+    jobs = [
+        job("r", pods(count=victims, on=["a"] * victims, minCount=1), disruptionCost=10_000_000),
+        job("new", pods(cpu=51), priority=5),
+    ]
+    nodes = [node("a", cpu=victims), node("b", cpu=50)]
+    merged = question(nodes, jobs, rules={"priority": "counts"}, required=["new"])
+    found, fewest = least_disturbance(merged, decide._DISTURBANCE, Deadline.within(20.0))
+    assert found.placement is not None
+    assert decide._cost(merged, found.placement, decide._DISTURBANCE) == (10_000_000, 50)
+    assert fewest is least

@@ -46,6 +46,7 @@ MAY_IMPORT = {
 }
 ANYWHERE = {
     "kantopt.errors",
+    "kantopt.budget",
     "kantopt.clock",
     "kantopt.memory",
     "kantopt.processor",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
 from ortools.sat.python import cp_model
 
-from kantopt.clock import Deadline
+from kantopt.budget import Budget
 from kantopt.cp.lexicographic import in_order, width_of, within_reach
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import ALONE, SOLVED, accepted, search_alone, solver_of
+from kantopt.cp.solver import SOLVED, accepted, bound_of, search_alone, solver_of, words_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 
@@ -28,47 +26,6 @@ all that is left of it."""
 _THREADS = ("max_lp", "default_lp", "core", "no_lp", "quick_restart", "reduced_costs")
 """Searches of CP-SAT in the order in which threads get one: its own begins with ``default_lp``,
 whose linear program has too few of the rows to bound how much is disturbed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What the search may spend.
-
-    ``work`` is a limit in CP-SAT's deterministic seconds, for runs that must be repeatable.
-    ``proving`` is the share of a tier's time in which the search is for a proof rather than for
-    better plans.
-    """
-
-    deadline: Deadline
-    seed: int = 0
-    workers: int = 2
-    work: float | None = None
-    proving: float = 0.4
-    log: str | None = None
-    """File that CP-SAT's log is appended to."""
-    plain: bool = False
-    """Without presolve: CP-SAT has aborted in it before."""
-
-    @property
-    def threads(self) -> int:
-        """Threads of CP-SAT: one where a run must be repeatable.
-
-        Interleaved search promises to be repeatable on several; but of two solutions as good as
-        each other it keeps the one that comes first, and which that is the threads race for. One
-        thread alone needs no turns, and gets much further.
-        """
-        return self.workers if self.work is None else 1
-
-    def parameters(self) -> tuple[str, ...]:
-        """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        alone = [f"{name}={str(value).lower()}" for name, value in ALONE.items()]
-        alone.append(f"max_presolve_iterations=1 of up to {_FEW} nodes")
-        return (
-            f"random_seed={self.seed}",
-            f"num_workers={self.threads}",
-            *(alone if self.threads == 1 else (f"subsolvers={','.join(_THREADS)}",)),
-            "keep_symmetry_in_presolve=false, then true",
-        )
 
 
 class Incumbent(Protocol):
@@ -137,6 +94,8 @@ def solve_tiers(
     *,
     closed: Callable[[int, int, tuple[int, ...]], None],
     refresh: Callable[[], object] = lambda: None,
+    asked: Callable[[Iterable[str]], None] = lambda _: None,
+    proving: float = 0.4,
     glance: bool = False,
 ) -> bool:
     """Minimise the tiers in order, each locked at its value before the next.
@@ -154,6 +113,10 @@ def solve_tiers(
         Called with a tier, its bound and the locks above it whenever a bound is known.
     refresh
         Called between tiers: the incumbent may take what was found elsewhere.
+    asked
+        Told the parameters of each solve.
+    proving
+        Share of a tier's time in which the search is for a proof rather than for better plans.
     glance
         Whether to end with the first tier that stays open; it has more of the time then.
 
@@ -162,7 +125,7 @@ def solve_tiers(
     bool
         Whether there provably is no placement in the model at all.
     """
-    run = _Run(model, budget, incumbent, closed, glance=glance)
+    run = _Run(model, budget, incumbent, closed, asked, proving, glance=glance)
     for i in range(len(incumbent.tiers)):
         refresh()
         # What came from elsewhere may have bettered a tier above, and lost below it: what is known
@@ -192,11 +155,13 @@ class _Run:
         budget: Budget,
         incumbent: Incumbent,
         closed: Callable[[int, int, tuple[int, ...]], None],
+        asked: Callable[[Iterable[str]], None],
+        proving: float,
         *,
         glance: bool,
     ) -> None:
         self.model = model
-        self._glance = glance
+        self._asked, self._proving, self._glance = asked, proving, glance
         self.tiers = incumbent.tiers
         self.budget = budget
         self.incumbent = incumbent
@@ -238,7 +203,7 @@ class _Run:
         if self._glance:
             share = _GLANCE if tier.metric in OF_WHO_IS_PLACED else 1.0
         many = self.budget.threads > 1 and len(self.model.instance.nodes) > _FEW
-        breaking = share * (0.5 if many else self.budget.proving)
+        breaking = share * (0.5 if many else self._proving)
         parts = ((False, breaking), (True, share - breaking))
         for k, (keep, part) in enumerate(reversed(parts) if many else parts):
             if part <= 0 or (k and self.spent()):
@@ -247,6 +212,7 @@ class _Run:
                 self.model.hint(best.placement, presolve=not self.budget.plain)
             solver = self._solver(part)
             solver.parameters.keep_symmetry_in_presolve = keep
+            self._asked(words_of(solver))
             told = _EachSolution(self.model, best, weight * floor + below)
             status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
             if self.work is not None:
@@ -259,7 +225,7 @@ class _Run:
             if status in SOLVED:
                 # What a search ends with can be worse than what it was given.
                 told.broken = _offer(best, self.model, solver.value) or told.broken
-            bound = round_up(solver.best_objective_bound)
+            bound = bound_of(solver)
             floor = max(floor, bound // weight)
             if not best.missing and best.values[i] <= floor:
                 if bound > weight * floor:
@@ -320,9 +286,3 @@ class _Run:
 def _append(path: str, line: str) -> None:
     with open(path, "a", encoding="utf-8") as log:
         log.write(f"{line}\n")
-
-
-def round_up(bound: float) -> int:
-    """Return the least integer that a bound on an integer objective allows."""
-    nearest = round(bound)
-    return nearest if abs(bound - nearest) < 1e-3 else math.ceil(bound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -62,6 +63,13 @@ def search_alone(solver: cp_model.CpSolver, *, small: bool) -> None:
         solver.parameters.max_presolve_iterations = 1
 
 
+def words_of(solver: cp_model.CpSolver) -> tuple[str, ...]:
+    """Parameters that differ from the solver's own defaults, but for limits and for its log."""
+    lines = str(solver.parameters).replace('"', "").splitlines()
+    words = [line.replace(": ", "=") for line in lines]
+    return tuple(word for word in words if not word.startswith(("max_time", "max_det", "log_")))
+
+
 def accepted(status: object, cp: cp_model.CpModel, name: str) -> object:
     """Return the status of a solve.
 
@@ -73,6 +81,13 @@ def accepted(status: object, cp: cp_model.CpModel, name: str) -> object:
     if status == cp_model.MODEL_INVALID:
         raise ValueError(f"{name}: {cp.validate()[:200]}")
     return status
+
+
+def bound_of(solver: cp_model.CpSolver) -> int:
+    """Return the least integer that the bound on an integer objective allows."""
+    bound = solver.best_objective_bound
+    nearest = round(bound)
+    return nearest if abs(bound - nearest) < 1e-3 else math.ceil(bound)
 
 
 def complete_hint(cp: cp_model.CpModel, work: float, *, presolve: bool = True) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kantopt.clock import Deadline
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.first_come import first_come
+from kantopt.planning.solving.answer import oldest_first
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.leftovers import with_leftovers
 from kantopt.planning.solving.options import Options
@@ -131,7 +132,7 @@ def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
     search_together(run)
     placement, waves = executable(run)
     waves = with_leftovers(run, placement, waves)
-    placement, waves = run.oldest_first(placement, waves)
+    placement, waves = oldest_first(run, placement, waves)
     values = measure(instance, placement, tiers)
     before = measure(instance, instance.current, tiers)
     rows = tier_rows(tiers, before, values, run.incumbent.known)

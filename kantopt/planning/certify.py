@@ -30,6 +30,7 @@ from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import plan_document
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import unsure
+from kantopt.planning.solving.answer import answer_of
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.news import Tell
@@ -254,7 +255,7 @@ class _Certification:
             verdict = "OPTIMAL"
         claimed = better_bounds(self.question.plan if better is None else None, tiers)
         told = (*certificate.warnings, *run.warnings, *run.starved(proved=proved), *claimed)
-        search = self._search(certificate.search, run.ortools_version)
+        search = self._search(certificate.search, run)
         return certificate.model_copy(
             update={
                 "verdict": verdict,
@@ -266,22 +267,15 @@ class _Certification:
             }
         )
 
-    def _search(self, search: Search, version: str) -> Search:
-        """Say how it was searched, if CP-SAT was asked."""
-        if not version:
-            return search
-        from kantopt.cp.solve import Budget
-
-        workers = self.options.workers
-        work = self.deadline.asked if self.deadline.deterministic else None
-        budget = Budget(self.deadline, self.options.seed, workers, work=work)
+    def _search(self, search: Search, run: Run) -> Search:
+        """Say how it was searched, if the solver was asked."""
         digest = None
-        if self.options.log is not None:
+        if run.ortools_version and self.options.log is not None:
             with contextlib.suppress(FileNotFoundError), open(self.options.log, "rb") as log:
                 digest = f"sha256:{hashlib.file_digest(log, 'sha256').hexdigest()}"
         found = {
-            "ortools_version": version,
-            "parameters": budget.parameters(),
+            "ortools_version": run.ortools_version,
+            "parameters": tuple(run.parameters),
             "log_digest": digest,
         }
         return search.model_copy(update=found)
@@ -312,7 +306,7 @@ class _Certification:
         values = measure(self.instance, placement, self.tiers)
         if (lacking, *values) >= key:
             return None
-        answer = run.answer(placement, waves, examined=True)
+        answer = answer_of(run, placement, waves, examined=True)
         values = tuple(row.value for row in answer.tiers)
         plan = plan_document(self.question, self.instance, answer)
         differs = [

@@ -13,6 +13,7 @@ from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond_notes, notes_about, unsure
 from kantopt.planning.repeated import proved_bounds
+from kantopt.planning.solving.answer import answer_of
 from kantopt.planning.solving.cut_short import not_examined
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.leftovers import with_leftovers
@@ -102,7 +103,7 @@ def make_plan(
     if run.deadline.over():
         run.warnings.append(not_examined(deadline))
         run.cut = True
-        answer = run.answer(instance.current, (), examined=False)
+        answer = answer_of(run, instance.current, (), examined=False)
     else:
         if last is not None:
             from kantopt.planning.later.kept import moved_again, still_legal
@@ -117,7 +118,7 @@ def make_plan(
         placement, waves = executable(run)
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)
-        answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
+        answer = answer_of(run, placement, with_leftovers(run, placement, waves), examined=True)
         warnings = [
             *answer.warnings,
             *beyond_notes(question.snapshot, (item.job for item in answer.unplaced)),

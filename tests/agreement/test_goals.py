@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
-from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.derived.classes import merge_pods
 from kantopt.problem.instance import Instance

@@ -9,11 +9,11 @@ import pytest
 from ortools.linear_solver import pywraplp
 from ortools.sat.python.cp_model import CpModel
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.linear import linear_program
 from kantopt.cp.relaxed.domains import DomainRelaxation
 from kantopt.cp.relaxed.tiers import expression
-from kantopt.cp.solve import Budget
 from kantopt.cp.solver import SOLVED, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

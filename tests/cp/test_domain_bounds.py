@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import DomainRelaxation
 from kantopt.cp.relaxed.hints import Aim
 from kantopt.cp.relaxed.towards import IN_VAIN, Best, Towards
-from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

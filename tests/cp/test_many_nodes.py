@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from ortools.sat.python import cp_model
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget
 from kantopt.cp.solver import solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of

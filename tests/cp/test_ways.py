@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from ortools.sat.python.cp_model import LinearExprT
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.hints import Aim
 from kantopt.cp.relaxed.towards import LATER, Best, Towards
-from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

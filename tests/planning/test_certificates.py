@@ -17,12 +17,14 @@ from kantopt.planning.question import chosen_model, question_of
 from kantopt.planning.solving.options import Options
 from kantopt.problem.build import build_instance
 from kantopt.schema.dump import dump_data
+from kantopt.schema.extends import load_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.yaml.scalars import resolve
 from tests.generate import random_documents
 from tests.mutations import certificates, refused, resealed, try_mutations
 from tests.oracle import best
+from tests.questions import hard_question
 
 GOLDEN = Path(__file__).parent.parent.parent / "instances" / "golden"
 
@@ -103,3 +105,16 @@ def test_multipliers_are_written_in_numbers_that_yaml_reads_as_whole(
     assert resolve(str(values["row"])) == values["row"] < 2**63
     assert values["row"] * denominator <= asked * kept
     assert (kept, values["row"]) == written
+
+
+@pytest.mark.parametrize("without", [(), ("cp-sat",)])
+def test_a_certificate_has_the_parameters_that_the_solver_had(without: tuple[str, ...]) -> None:
+    """Those of the solves themselves, and none of a solver that nobody asked."""
+    options = Options(engine="exact", workers=1, without=(*without, "relaxation"))
+    limit = Deadline.within(4.0)
+    certificate = certify(hard_question(), load_model("preemption"), options, limit)
+    parameters = certificate.search.parameters
+    assert bool(parameters) is not bool(without)
+    if parameters:
+        assert {"num_workers=1", "random_seed=0", "linearization_level=2"} <= set(parameters)
+        assert not [word for word in parameters if word.startswith(("max_time", "log"))]

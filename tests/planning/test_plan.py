@@ -14,6 +14,7 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solving import messages, together
+from kantopt.planning.solving.answer import answer_of
 from kantopt.planning.solving.executable import executable
 from kantopt.planning.solving.messages import Done
 from kantopt.planning.solving.news import News
@@ -272,7 +273,7 @@ def test_why_jobs_wait_is_said_even_if_to_order_what_is_done_took_longer_than_wa
         monkeypatch.setattr("kantopt.shares.SAYING_WHY", more)
         run = Run(instance, tiers_of(instance), Options(), soon(60.0), lambda _: None, None)
         run.deadline = soon(0.0)
-        answer = run.answer(instance.current, (), examined=True)
+        answer = answer_of(run, instance.current, (), examined=True)
         assert [left.rule for left in answer.unplaced] == [rule]
 
 
@@ -292,7 +293,7 @@ def test_the_time_to_say_why_jobs_wait_begins_when_the_cluster_has_been_counted(
     instance = question([node("a", 1)], [], waiting).instance(model(*PODS_FIRST))
     run = Run(instance, tiers_of(instance), Options(), soon(60.0), lambda _: None, None)
     run.deadline = soon(0.0)
-    answer = run.answer(instance.current, (), examined=True)
+    answer = answer_of(run, instance.current, (), examined=True)
     assert [left.rule for left in answer.unplaced] == ["capacity"] * 2
 
 

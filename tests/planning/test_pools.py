@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.claims import false_claims
@@ -68,7 +69,7 @@ def children(pid: int) -> list[int]:
 def test_the_processes_of_the_parts_end_with_the_search() -> None:
     instance = pools(hard_question(0), hard_question(1)).instance(model(*PODS_FIRST))
     deadline = Deadline.within(60.0)
-    task = SearchTask(instance, tiers_of(instance), instance.current, (), deadline, 0, 2, None)
+    task = SearchTask(instance, tiers_of(instance), instance.current, (), Budget(deadline))
     with SolverProcess() as process:
         process.begin(task, Incumbent(instance, task.tiers, task.start))
         assert process.pid is not None

@@ -138,7 +138,7 @@ def test_the_proofs_of_a_deterministic_run_share_its_work_out(
     begin, work = SolverProcess.begin, []
 
     def noted(process: SolverProcess, task: SearchTask, incumbent: Incumbent) -> None:
-        work.append(task.work)
+        work.append(task.budget.work)
         begin(process, task, incumbent)
 
     monkeypatch.setattr(SolverProcess, "begin", noted)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 from kantopt import memory
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.planning.solving.messages import Done, Failed, Message, SearchTask, Started
 from kantopt.planning.solving.solver_process import SolverProcess, _Outbox
@@ -32,10 +33,7 @@ def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
         tiers=tiers_of(instance),
         start=instance.current,
         forbidden=(),
-        deadline=Deadline.within(seconds),
-        seed=0,
-        workers=1,
-        work=None,
+        budget=Budget(Deadline.within(seconds), workers=1),
     )
 
 
@@ -68,7 +66,7 @@ def easy() -> Instance:
 def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
     search = task(easy())
     with begun(search) as process:
-        messages = list(messages_of(process, search.deadline))
+        messages = list(messages_of(process, search.budget.deadline))
     assert any(isinstance(message, Found) for message in messages)
     assert Bound(0, 1, (), "relaxation-search") in messages
     assert isinstance(messages[-1], Done)
@@ -97,7 +95,7 @@ def test_a_killed_search_says_by_which_signal() -> None:
     with begun(search) as process:
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
-        messages = list(messages_of(process, search.deadline))
+        messages = list(messages_of(process, search.budget.deadline))
     assert messages == [Failed("the solver process ended unexpectedly (signal SIGKILL)")]
 
 
@@ -142,7 +140,7 @@ def test_want_of_memory_ends_the_process_and_not_silently_its_search(
 
     monkeypatch.setattr(memory, "hold_more", alone_has_too_much)
     asked = task(easy())
-    asked.deadline.stop.memory = memory.MemoryLimit(2**30)
+    asked.budget.deadline.stop.memory = memory.MemoryLimit(2**30)
     with begun(asked) as process:
         *_, last = messages_of(process, Deadline.within(20))
     assert last == Done(infeasible=False, clocked=False)
@@ -151,7 +149,7 @@ def test_want_of_memory_ends_the_process_and_not_silently_its_search(
 def test_an_error_in_the_search_is_told_in_one_line() -> None:
     broken = replace(task(easy()), tiers=(None,))  # type: ignore[arg-type]
     with begun(broken) as process:
-        started, message = messages_of(process, broken.deadline)
+        started, message = messages_of(process, broken.budget.deadline)
     assert isinstance(started, Started)
     assert isinstance(message, Failed)
     assert message.message.startswith("the solver failed: AttributeError")
@@ -172,7 +170,7 @@ def test_a_placement_found_elsewhere_is_where_the_search_goes_on() -> None:
     podsets = ({Spot(0): 1}, {Spot(0): 1}, {})
     with begun(search) as process:
         process.offer(Placement(podsets))
-        messages = list(messages_of(process, search.deadline))
+        messages = list(messages_of(process, search.budget.deadline))
     assert isinstance(messages[-1], Done)
 
 
@@ -221,7 +219,7 @@ def test_what_comes_from_the_process_is_not_sent_back(monkeypatch: pytest.Monkey
 
         incumbent = Incumbent(search.instance, search.tiers, search.start, found=pass_on)
         process.begin(search, incumbent)
-        process.wait(search.deadline, "last word")
+        process.wait(search.budget.deadline, "last word")
         assert passed
         assert not sent
         process.open = True

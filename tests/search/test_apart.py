@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
-from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

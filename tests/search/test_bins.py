@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
-from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

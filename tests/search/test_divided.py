@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import GangRelaxation, worth_dividing
 from kantopt.cp.relaxed.harm import add_reasons
-from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.relaxed.towards import Towards
-from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.cp.solve import solve_tiers
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of

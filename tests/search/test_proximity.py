@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
-from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier, tiers_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
-from kantopt.cp.solve import Budget
 from kantopt.cp.solver import Effort
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance

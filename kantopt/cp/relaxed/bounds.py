@@ -11,8 +11,7 @@ from kantopt.clock import Deadline
 from kantopt.cp.relaxed.contents import CONTENTS
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.relaxed.tiers import expression
-from kantopt.cp.solve import round_up
-from kantopt.cp.solver import accepted, search_alone, solver_of
+from kantopt.cp.solver import accepted, bound_of, search_alone, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import DISTURBING, Tier
 from kantopt.verify.closeness import CLOSENESS
@@ -160,4 +159,4 @@ def _least(
     cp = relaxation.cp
     if accepted(solver.solve(cp), cp, f"tier {tier.name}") == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")
-    return round_up(solver.best_objective_bound), min(work, solver.deterministic_time)
+    return bound_of(solver), min(work, solver.deterministic_time)

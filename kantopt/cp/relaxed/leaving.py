@@ -17,8 +17,7 @@ from kantopt.cp.relaxed.domains import GangRelaxation
 from kantopt.cp.relaxed.packing import Packing
 from kantopt.cp.relaxed.settled import Settled
 from kantopt.cp.relaxed.together import Together
-from kantopt.cp.solve import round_up
-from kantopt.cp.solver import SOLVED
+from kantopt.cp.solver import SOLVED, bound_of
 from kantopt.cp.variables import Terms, weighted
 
 
@@ -78,7 +77,7 @@ class Leaving:
         if solver.solve(cp) not in SOLVED:
             return 0, frozenset(self.blocked)
         nodes = frozenset(n for n, var in cleared.items() if solver.value(var))
-        return round_up(solver.best_objective_bound), nodes
+        return bound_of(solver), nodes
 
     def _moved(
         self,

@@ -25,8 +25,7 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import INFEASIBLE, CpModel, CpSolver, IntVar
 
 from kantopt.cp.relaxed.parts import fewest_regions
-from kantopt.cp.solve import round_up
-from kantopt.cp.solver import SOLVED
+from kantopt.cp.solver import SOLVED, bound_of
 from kantopt.cp.variables import Terms, weighted
 
 MOST_PAIRS = 8_000
@@ -70,7 +69,7 @@ class Packing:
         status = solver.solve(model.cp)
         least = self.counted + 1  # where a region is shared
         if status != INFEASIBLE:
-            least = min(least, round_up(solver.best_objective_bound))
+            least = min(least, bound_of(solver))
         return max(self.at_least(), least), model.parts(solver) if status in SOLVED else None
 
     def shared(self, solver: CpSolver, value: int | None = None) -> tuple[int, Parts | None]:
@@ -94,7 +93,7 @@ class Packing:
             if value is None:
                 raise ValueError("gangs that are certainly placed have no room")
             return value, None
-        bound = max(self.at_least(), round_up(solver.best_objective_bound))
+        bound = max(self.at_least(), bound_of(solver))
         return bound, model.parts(solver) if status in SOLVED else None
 
     def beyond(self, parts: Parts) -> int:

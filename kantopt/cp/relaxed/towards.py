@@ -10,6 +10,7 @@ from itertools import product
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
+from kantopt.budget import Budget
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
 from kantopt.cp.relaxed.harm import add_reasons, add_spared, calmed, disruption, disruption_of
 from kantopt.cp.relaxed.hints import Aim, aim_of, hint
@@ -17,8 +18,7 @@ from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.relaxed.ways import Way, Ways
-from kantopt.cp.solve import Budget, round_up
-from kantopt.cp.solver import SOLVED, accepted, hint_solution, solver_of
+from kantopt.cp.solver import SOLVED, accepted, bound_of, hint_solution, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -257,7 +257,7 @@ class Towards:
             if known:
                 return  # more than the expression says of any plan, such as of power that GPUs draw
             raise ValueError(f"tier {self._tiers[i].name}: no plan is as good as the best known")
-        least = round_up(solver.best_objective_bound)
+        least = bound_of(solver)
         if least > known:
             self._bound(i, min(least, value))
         if status in SOLVED and self._tiers[i].metric in LATER and solver.objective_value < value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.planning.solving.options import Options
 from kantopt.problem.instance import Instance
@@ -12,7 +13,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.known import Bound
-from kantopt.search.engine.told import Begun, Found, LeftOut, Note
+from kantopt.search.engine.told import Asked, Begun, Found, LeftOut, Note
 
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
@@ -43,28 +44,21 @@ class Failed:
     """The solver gave up itself, for a fault of its own: another way may do."""
 
 
-Message = Started | Begun | LeftOut | Found | Bound | Note | Done | Failed
+Message = Started | Begun | LeftOut | Found | Bound | Note | Asked | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What the process is to do; ``work`` is its limit in deterministic seconds, if any."""
+    """What the process is to do."""
 
     instance: Instance
     tiers: tuple[Tier, ...]
     start: Placement
     """Legal but for required jobs that it may leave out."""
     forbidden: tuple[Placement, ...]
-    deadline: Deadline
-    seed: int
-    workers: int
-    work: float | None
-    log: str | None = None
-    """File that CP-SAT's log is appended to."""
+    budget: Budget
     without: tuple[str, ...] = ()
     """Techniques that are left out."""
-    plain: bool = False
-    """Search without presolve."""
     known: tuple[Bound, ...] = ()
     """Bounds that are proved already."""
 
@@ -89,11 +83,7 @@ def search_task(
         tiers=incumbent.tiers,
         start=incumbent.placement,
         forbidden=tuple(forbidden),
-        deadline=until,
-        seed=options.seed,
-        workers=workers,
-        work=work,
-        log=options.log,
+        budget=Budget(until, options.seed, workers, work, options.log),
         without=options.without,
         known=() if forbidden else incumbent.known.proved(),
     )

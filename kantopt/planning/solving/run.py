@@ -4,39 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import process_time
-from typing import TYPE_CHECKING, Literal
 
 from kantopt import shares
 from kantopt.clock import Deadline, Reserve, elapsed
-from kantopt.planning.document.left import left_pending
-from kantopt.planning.document.tiers import tier_rows, unless_unsure
-from kantopt.planning.solving.cut_short import TOO_LATE, what_ended
 from kantopt.planning.solving.ending import ending_seconds
 from kantopt.planning.solving.news import News, Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
-from kantopt.problem.actions import Wave
-from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.problem.wanted import holding_to
 from kantopt.processor import CpuUse, starved_words
-from kantopt.schema.answers import plan as docs
-from kantopt.schema.model import Rule
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import Made, by_strategies, offer_constructed
-from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SQUEAKY_WHEEL, techniques
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.victims.ending import Bears
-
-if TYPE_CHECKING:
-    from kantopt.planning.document.write import Answer
-    from kantopt.search.cascade import Cascade
 
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
@@ -91,6 +78,8 @@ class Run:
         self.helper: SolverProcess | None = None
         """The exact search at work beside this one: it is told of each better plan."""
         self.ortools_version = ""
+        self.parameters: dict[str, None] = {}
+        """With which CP-SAT had the question, or parts of it."""
         self.cut = False
         """The clock or a signal has ended something before its time."""
         self.solver_cpu = CpuUse()
@@ -235,6 +224,7 @@ class Run:
         self.cut = self.cut or not (process.ended or proved)
         self.warnings += process.warnings
         self.solver_cpu += process.cpu
+        self.parameters |= process.parameters
         self.ortools_version = process.ortools_version or self.ortools_version
 
     def give_up_required(self) -> None:
@@ -260,83 +250,6 @@ class Run:
         required = (self.asked.jobs[j].name for j in self.asked.required)
         return self.infeasible and self.unsure.isdisjoint(required)
 
-    def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
-        """Gather what the plan document says; ``placement`` is what answers the question."""
-        from kantopt.planning.document.write import Answer
-        from kantopt.planning.drained import drain_words
-
-        finder = next(
-            (one.by for one in self.incumbent.history if one.placement is placement), "cp-sat"
-        )
-        placement, waves = self.oldest_first(placement, waves)
-        known = self.incumbent.known
-        rows = tier_rows(
-            self.tiers,
-            self.incumbent.judged(self.instance.current).values,
-            self.incumbent.judged(placement).values,
-            known if examined else None,
-        )
-        rows = unless_unsure(rows, self.tiers, self.asked, self.unsure)
-        missing = check(self.asked, placement, (Rule.REQUIRED,))
-        alone = "" if self.asked.model.pending is None else ", other pending jobs left aside"
-        self.warnings += [
-            f"{v.subject} is required and "
-            + (f"provably has no place{alone}" if self.ruled_out else "was not placed")
-            + f" ({v.message})"
-            for v in missing
-        ]
-        proved = all(row.status == "OPTIMAL" for row in rows) and not missing
-        status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
-        if self.ruled_out:
-            status = "INFEASIBLE"
-        elif not examined:
-            status = "UNKNOWN"
-        final = apply(self.instance.current, waves) if examined else placement
-        follows = self._cascade(final)
-        end = self.search_end or self.searching
-        cut = self.cut and not proved
-        ended = what_ended(self.deadline, end, open_and_cut=cut, examined=examined)
-        told = (*ended, *self.starved(proved=proved), *self.warnings)
-        until = self._saying_why(final) if examined else None
-        return Answer(
-            placement=final,
-            waves=waves,
-            tiers=rows,
-            solver=docs.Solver(
-                engine=self.options.engine,
-                strategy=self._strategy(),
-                found_by="none" if not examined else self._found_by(finder),
-                status=status,
-                seed=self.options.seed,
-                deterministic=self.deadline.deterministic,
-                reproducible=not self.cut
-                and (self.deadline.deterministic or not self.ortools_version),
-                ortools_version=self.ortools_version,
-                techniques=self._uses(),
-            ),
-            unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, until)),
-            standing=self.standing,
-            warnings=(*told, *drain_words(self.asked, final)),
-            cascade=follows,
-        )
-
-    def oldest_first(
-        self, placement: Placement, waves: tuple[Wave, ...]
-    ) -> tuple[Placement, tuple[Wave, ...]]:
-        """Let the oldest of equals have their places, as far as the judge allows."""
-        from kantopt.planning.first_come import first_come
-        from kantopt.verify.replay import replay
-
-        found, order = first_come(self.instance, placement, waves, self.last)
-        if found is placement:
-            return placement, waves
-        faults = (*check(self.instance, found), *replay(self.instance, order)[0])
-        fault = next((each for each in faults if each.rule != Rule.REQUIRED), None)
-        if fault is None:
-            return found, order
-        self.warnings.append(f"who came first among equals was not looked at: {fault}")
-        return placement, waves
-
     def starved(self, *, proved: bool) -> tuple[str, ...]:
         """Say so if the clock ended a run that had the time but not the processor.
 
@@ -345,56 +258,3 @@ class Run:
         if not self.cut or proved or self.deadline.deterministic:
             return ()
         return starved_words(self.solver_cpu)
-
-    def _cascade(self, placement: Placement) -> Cascade | None:
-        """Replay the plan with its victims in the queue, if it has any that are made anew."""
-        from kantopt.search.cascade import cascade
-
-        ending = self.deadline.less(self.reserve.seconds * shares.TELLING)
-        found = cascade(self.instance, placement, ending, self.bears)
-        self.cut = self.cut or (found is not None and self.deadline.cuts())
-        return found
-
-    def _strategy(self) -> str:
-        """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        fast = (SQUEAKY_WHEEL,) if self.options.engine == "fast" else ()
-        movers = (LOCAL_SEARCH, *fast, *BESIDE, *LAST)
-        by = [each.name for each in movers if each.name in self.incumbent.finders]
-        return " and ".join([self.strategy, *by])
-
-    def _found_by(self, finder: str) -> Literal["fast", "cp-sat", "last-plan"]:
-        if finder == KEPT:
-            return "last-plan"
-        exact = {each.name for each in techniques() if each.process == "solver"}
-        return "cp-sat" if finder in exact and self.options.engine != "fast" else "fast"
-
-    def _uses(self) -> tuple[docs.Technique, ...]:
-        """What each technique did that had its turn, in the order of the schedule."""
-        uses = self.incumbent.tally.uses
-        return tuple(
-            docs.Technique(
-                name=each.name,
-                runs=use.runs,
-                plans=use.plans,
-                bounds=use.bounds,
-                why_not="" if use.runs else use.why_not,
-            )
-            for each in techniques()
-            if (use := uses.get(each.name)) is not None
-        )
-
-    def _saying_why(self, placement: Placement) -> Deadline:
-        """Get ready to say why jobs stay pending; return until when, counted from then."""
-        from kantopt.search.reasons import get_ready
-
-        get_ready(self.instance, placement)
-        return self.ordering.at_least(shares.SAYING_WHY)
-
-    def _why(self, placement: Placement, j: int, until: Deadline | None) -> tuple[str, str]:
-        """Say what keeps a job pending, as long as there is time to look; without one, never."""
-        from kantopt.search.reasons import first_reason
-
-        if until is not None and (until.deterministic or not until.over()):
-            return first_reason(self.instance, placement, j)
-        self.cut = True
-        return "not examined", TOO_LATE

@@ -37,7 +37,7 @@ def serve(line: Connection) -> None:
             # Not before: a task is many small things, none of them garbage.
             gc.enable()
             if isinstance(task, SearchTask):  # else news that came too late
-                stop = task.deadline.stop
+                stop = task.budget.deadline.stop
                 if stop.memory is not None and not watched:
                     stop.memory.leave_when_reached(os.getppid())
                     watched = True
@@ -46,7 +46,7 @@ def serve(line: Connection) -> None:
                 infeasible = search(desk_of(task, line))
                 # CP-SAT stops a little early where it expects the clock to ring before it would
                 # look again.
-                clocked = task.deadline.remaining() <= _CLOSE
+                clocked = task.budget.deadline.remaining() <= _CLOSE
                 line.send(Done(infeasible, clocked))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return  # nobody listens any more
@@ -66,7 +66,6 @@ def desk_of(task: SearchTask, line: Connection) -> Desk:
     """Return a desk with the question of a task, from which all that is found is sent."""
     from importlib.metadata import version
 
-    from kantopt.cp.solve import Budget
     from kantopt.planning.solving.messages import Started
     from kantopt.problem.derived.classes import merge_pods
     from kantopt.problem.placement import Placement
@@ -88,6 +87,7 @@ def desk_of(task: SearchTask, line: Connection) -> Desk:
         begun=lambda technique: line.send(Begun(technique.name)),
         left_out=lambda technique, why: line.send(LeftOut(technique.name, why)),
         news=news,
+        asked=line.send,
     )
     line.send(Started(version("ortools")))
     desk = Desk(
@@ -95,7 +95,7 @@ def desk_of(task: SearchTask, line: Connection) -> Desk:
         merged.tiers(task.tiers),
         merged.shrink(task.start),
         [merged.shrink(placement) for placement in task.forbidden],
-        Budget(task.deadline, task.seed, task.workers, task.work, log=task.log, plain=task.plain),
+        task.budget,
         out,
         task.without,
     )

@@ -121,6 +121,8 @@ class SolverProcess:
         self.infeasible = False
         """A required job provably has no place."""
         self.ortools_version = ""
+        self.parameters: dict[str, None] = {}
+        """Those with which CP-SAT had a question, or parts of it, in order of their first use."""
         self.warnings: list[str] = []
         self.cpu = CpuUse()
         """What the process has used, once it is gone."""
@@ -243,7 +245,7 @@ class SolverProcess:
         from kantopt.planning.solving.messages import Done, Failed, Started
         from kantopt.problem.placement import Placement
         from kantopt.search.engine.known import Bound
-        from kantopt.search.engine.told import Begun, Found, LeftOut, Note
+        from kantopt.search.engine.told import Asked, Begun, Found, LeftOut, Note
 
         match message:
             case Found(podsets):
@@ -260,6 +262,8 @@ class SolverProcess:
                 self._incumbent.tally.began(technique)
             case LeftOut(technique, why):
                 self._incumbent.tally.left_out(technique, why)
+            case Asked(parameters):
+                self.parameters |= dict.fromkeys(parameters)
             case Note(text):
                 self.warnings.append(text)
             case Started(version):
@@ -279,9 +283,11 @@ class SolverProcess:
 
         ``tests/cp/presolve_aborts.py`` is the smallest model known on which it does.
         """
-        if self._task.plain or self._incumbent.optimal or self._task.deadline.over():
+        budget, best = self._task.budget, self._incumbent
+        if budget.plain or best.optimal or budget.deadline.over():
             return False
-        self._task = replace(self._task, plain=True, start=self._incumbent.placement)
+        plain = replace(budget, plain=True)
+        self._task = replace(self._task, budget=plain, start=best.placement)
         self.warnings.append("the exact search has begun anew without presolve")
         self.close()
         self._start()

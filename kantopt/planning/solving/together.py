@@ -157,7 +157,6 @@ def _get_ready_to_end(run: Run) -> None:
     Saying why jobs stay pending begins with counting what runs where: of a small question in no
     time, of a large one for as long as its rules have it.
     """
-    import kantopt.planning.document.write
     import kantopt.search.order.concessions
     import kantopt.search.order.sequence  # noqa: F401
     from kantopt.search.reasons import get_ready

@@ -133,10 +133,12 @@ class Search(Part):
 
     ortools_version: str = Field(default="", description="version of OR-Tools, if it was used")
     seed: int = Field(description="seed of every random choice")
-    workers: PositiveCount = Field(description="threads of the solver")
+    workers: PositiveCount = Field(description="workers that the search might use")
     deterministic: bool = Field(description="limits were in work, not in seconds")
     parameters: tuple[str, ...] = Field(
-        default=(), description="parameters of CP-SAT that differ from its own defaults"
+        default=(),
+        description="parameters that CP-SAT had for the question or parts of it, where they differ "
+        "from its own defaults; each value in turn of those that have several",
     )
     log_digest: str | None = Field(
         default=None, description="sha256 of CP-SAT's log, if --log has kept it"

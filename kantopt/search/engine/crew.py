@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Self
 
-from kantopt.cp.solve import Budget
+from kantopt.budget import Budget
 from kantopt.problem.derived.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.known import Bound
-from kantopt.search.engine.told import Found, Note
+from kantopt.search.engine.told import Asked, Found, Note
 from kantopt.worker import Worker, fault_words
 
 Search = Callable[[Desk], bool]
@@ -43,7 +43,7 @@ class Ended:
     """What went wrong, if something did."""
 
 
-Message = Found | Bound | Note | Ended
+Message = Found | Bound | Note | Asked | Ended
 
 
 class Crew:
@@ -146,6 +146,7 @@ class Crew:
             bound=line.send,
             note=lambda text: line.send(Note(text)),
             news=news,
+            asked=line.send,
         )
         budget = errand.budget
         instance = self._parts[errand.part].instance

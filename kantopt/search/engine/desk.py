@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from kantopt.cp.solve import Budget
+from kantopt.budget import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.known import Bound, Numbers, Source
 from kantopt.search.engine.technique import BY_WISH, Technique
+from kantopt.search.engine.told import Asked
 from kantopt.verify.rules import is_legal
 
 
@@ -30,6 +31,8 @@ class Line:
     """Told which technique is at work from now on."""
     left_out: Callable[[Technique, str], None] = lambda *_: None
     """Told which technique does not run now, and why not."""
+    asked: Callable[[Asked], None] = lambda _: None
+    """Told the parameters with which CP-SAT is at work."""
 
 
 class Desk:
@@ -72,6 +75,7 @@ class Desk:
         """Whether plans came of all counts of domains at a first look, as good as these were."""
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
+        self._asked: set[str] = set()
         self._why_not: dict[str, str] = {}
 
     def found(self, placement: Placement) -> None:
@@ -106,6 +110,13 @@ class Desk:
         if text not in self._noted:
             self._noted.add(text)
             self._line.note(text)
+
+    def asked(self, parameters: Iterable[str]) -> None:
+        """Pass on parameters of CP-SAT's that have not been passed on before."""
+        new = tuple(word for word in parameters if word not in self._asked)
+        if new:
+            self._asked.update(new)
+            self._line.asked(Asked(new))
 
     def may(self, technique: Technique) -> bool:
         """Whether a technique is not left out by wish."""

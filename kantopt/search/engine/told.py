@@ -30,6 +30,13 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Parameters with which CP-SAT is at work on a question, or a part of it, tier after tier."""
+
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """What the reader of the plan should know of the search."""
 

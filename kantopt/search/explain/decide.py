@@ -11,10 +11,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.reach import least_disturbance, reach, relaxed_impossible
-from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.cp.solve import solve_tiers
 from kantopt.problem.actions import Wave
 from kantopt.problem.derived.classes import merge_pods
 from kantopt.problem.derived.condensed import condensed

@@ -46,17 +46,18 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
     model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves, lazy=lazy)
     # Where others look for better plans all the time goes into proofs.
     others = not desk.incumbent.missing and not desk.forbidden and desk.budget.work is None
-    proving = 1.0 if others else desk.budget.proving
-    budget = replace(desk.budget, deadline=deadline, proving=proving)
+    proving = {"proving": 1.0} if others else {}
     # A model without moves cannot say what came from elsewhere, if that moves pods.
     refresh = desk.refresh if moves else lambda: False
     impossible = solve_tiers(
         model,
-        budget,
+        replace(desk.budget, deadline=deadline),
         desk.incumbent,
         closed=closed,
         refresh=refresh,
+        asked=desk.asked,
         glance=desk.glance,
+        **proving,
     )
     return impossible and moves
 

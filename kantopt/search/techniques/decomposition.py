@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.budget import Budget
 from kantopt.clock import elapsed
-from kantopt.cp.solve import Budget
 from kantopt.problem.derived.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.crew import Crew, Ended, Errand, Message, Search
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.known import Bound
-from kantopt.search.engine.told import Found, Note
+from kantopt.search.engine.told import Asked, Found, Note
 from kantopt.search.parts.assembly import Assembly
 from kantopt.search.techniques.cp_sat import counts
 
@@ -146,6 +146,8 @@ class _Run:
             case Bound():
                 member.best.known.add(message)
                 self._news = True
+            case Asked(parameters):
+                self._desk.asked(parameters)
             case Note(text):
                 self._note(text)
             case Ended(infeasible, cut, fault):

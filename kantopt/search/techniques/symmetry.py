@@ -91,7 +91,15 @@ def reduced(desk: Desk, until: Deadline, sooner: Deadline, searched: Search) -> 
         better = desk.refresh() and part.holds(desk.incumbent.placement)
         return part.cut(desk.incumbent.placement) if better else None
 
-    line = Line(found, bound, desk.note, news, desk.begin, desk.leave_out)
+    line = Line(
+        found,
+        bound,
+        desk.note,
+        news,
+        desk.begin,
+        desk.leave_out,
+        lambda told: desk.asked(told.parameters),
+    )
     whole, work = len(tiers) == len(desk.tiers), desk.budget.work
     budget = replace(
         desk.budget,

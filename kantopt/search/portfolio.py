@@ -127,7 +127,7 @@ def _room_made(best: Incumbent, deadline: Deadline) -> None:
     from kantopt.search.explain.displace import displacements
 
     lacking = best.searched.required if best.missing else ()
-    for j in sorted(lacking if lacking and best.tally.may(RELOCATION) else ()):
+    for j in sorted(lacking if lacking and best.tally.begins(RELOCATION) else ()):
         for placement in displacements(best.searched, j):
             if deadline.cuts():
                 return
@@ -150,32 +150,32 @@ def refined(
     strategy = made.strategy
     if best.optimal or deadline.cuts() or _nothing_waits(best):
         return strategy
-    if made.trims and tally.may(REVERSE_TRIM) and _worth_trimming(instance, best.placement):
+    if made.trims and tally.begins(REVERSE_TRIM) and _worth_trimming(instance, best.placement):
         # Seldom better, but then nobody can say that the usual way evicts less.
         placement = construct(instance, deadline, Strategy.REVERSE_TRIM, seed=seed)
         if best.offer(placement, REVERSE_TRIM.name):
             strategy = Strategy.REVERSE_TRIM
     look()
-    if tally.may(EXCHANGE):
+    if tally.begins(EXCHANGE):
         best.offer(exchange(instance, best.placement, tiers, deadline), EXCHANGE.name)
     look()
-    if tally.may(SQUEAKY_WHEEL):
+    if tally.begins(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
     asked = bool(instance.required) or not _harm_first(tiers)
-    if asked and tally.may(RELOCATION) and _open(best) and _wants_moves(best):
+    if asked and tally.begins(RELOCATION) and _open(best) and _wants_moves(best):
         _compact_first(best, deadline.share(COMPACT), strategy, seed=seed)
     look()
-    if tally.may(RUIN_AND_RECREATE):
+    if tally.begins(RUIN_AND_RECREATE):
         end = deadline.share(RECREATE_GANGS)
         if _recreate_gangs(best, end, strategy, seed=seed, look=look):
             offer_constructed(best, deadline, strategy, seed=seed, start=best.placement)
     look()
-    if tally.may(RELOCATION) and _wants_moves(best):
+    if tally.begins(RELOCATION) and _wants_moves(best):
         end = deadline.share(LEAST_COST)
         offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
     look()
-    if tally.may(RUIN_AND_RECREATE):
+    if tally.begins(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
         best.offer(placement, RUIN_AND_RECREATE.name)
@@ -296,7 +296,7 @@ def new_pods_make_way(best: Incumbent, end: Deadline, strategy: Strategy, *, see
 
     These may be more important: they have other places, and were there first.
     """
-    if not best.tally.allows(RELOCATION):
+    if not best.tally.may(RELOCATION):
         return
     while (left_out := squeaky(best)) and not (best.optimal or end.cuts()):
         top = best.searched.jobs[min(left_out)].priority
@@ -356,7 +356,7 @@ def offer_constructed(
         deadline,
         strategy,
         seed=seed,
-        relocate=best.tally.may(RELOCATION),
+        relocate=best.tally.begins(RELOCATION),
         only_required=_harm_first(best.tiers),
         largest_first=largest_first,
         least_priority=least,

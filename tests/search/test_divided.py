@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kantopt.budget import Budget
@@ -262,3 +264,28 @@ def test_with_many_gangs_and_domains_pods_are_counted_by_class_alone(
     assert not check(instance, better)
     tiers = tiers_of(instance)
     assert measure(instance, better, tiers) < measure(instance, start, tiers)
+
+
+@pytest.mark.parametrize("without", [(), ("relocation", "exchange")])
+def test_the_fast_path_goes_on_from_plans_without_what_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, without: tuple[str, ...]
+) -> None:
+    moved: list[bool] = []
+    exchanged: list[bool] = []
+
+    def constructed(*asked: Any, relocate: bool, **more: Any) -> Placement:
+        moved.append(relocate)
+        return construct(*asked, relocate=relocate, **more)
+
+    def exchanges(_: Instance, placement: Placement, *__: Any) -> Placement:
+        exchanged.append(True)
+        return placement
+
+    monkeypatch.setattr("kantopt.search.portfolio.construct", constructed)
+    monkeypatch.setattr("kantopt.search.techniques.domains.exchange", exchanges)
+    instance, deadline = asked(kant(64, 0.85, 5, None)), Deadline.within(8.0)
+    line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)
+    tiers, start = tiers_of(instance), instance.current
+    divided(Desk(instance, tiers, start, (), Budget(deadline), line, without), deadline)
+    assert set(moved) == {not without}
+    assert bool(exchanged) is not bool(without)

@@ -66,7 +66,7 @@ def _tidy(run: Run, fresh: Placement, deadline: Deadline, look: Callable[[], boo
     kept = run.last is not None and best.placement is not fresh
     for afresh in (True, False) if kept else (False,):
         done = best.optimal or best.missing or deadline.cuts()
-        if not done and best.tally.may(LOCAL_SEARCH):
+        if not done and best.tally.begins(LOCAL_SEARCH):
             from kantopt.search.tidy.improve import tidy
 
             start = fresh if afresh else best.placement
@@ -78,7 +78,7 @@ def _insert(run: Run, deadline: Deadline) -> None:
     from kantopt.search.tidy.harmless import above_pending, insert_harmless
 
     best, above = run.incumbent, above_pending(run.tiers)
-    if above and best.leaves_out() and not deadline.cuts() and best.tally.may(LOCAL_SEARCH):
+    if above and best.leaves_out() and not deadline.cuts() and best.tally.begins(LOCAL_SEARCH):
         strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
         end = deadline.share(shares.FIT)
         more = insert_harmless(best.searched, best.placement, above, strategy, end)
@@ -116,7 +116,7 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
 
     best, news = run.incumbent, False
     wide = any(best.values[i] for i in closeness_tiers(run.tiers))
-    if not wide or best.missing or deadline.cuts() or not best.tally.may(SQUEAKY_WHEEL):
+    if not wide or best.missing or deadline.cuts() or not best.tally.begins(SQUEAKY_WHEEL):
         return False
 
     def found(placement: Placement) -> bool:
@@ -171,7 +171,7 @@ def _construct(
     best = run.incumbent
     strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
     offer_constructed(best, deadline, strategy, largest_first=largest_first, start=start)
-    if best.tally.may(EXCHANGE):
+    if best.tally.begins(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)
         best.offer(others, EXCHANGE.name)
     _insert(run, deadline)

@@ -170,7 +170,7 @@ def _get_ready_to_end(run: Run) -> None:
 
 def _mover(incumbent: Incumbent) -> Technique | None:
     """Return the technique that moves single pods: repair where it may serve; ``None`` for none."""
-    may = [technique for technique in BESIDE if incumbent.tally.allows(technique)]
+    may = [technique for technique in BESIDE if incumbent.tally.may(technique)]
     return next((each for each in may if each is not REPAIR or _repairs(incumbent)), None)
 
 

@@ -18,7 +18,7 @@ def spare(instance: Instance, incumbent: Incumbent, deadline: Deadline) -> None:
     best = incumbent.placement
     if incumbent.optimal or not evicts(instance, best):
         return
-    if not incumbent.tally.may(SPARING):
+    if not incumbent.tally.begins(SPARING):
         return
     from kantopt.verify.victims.spared import with_victims_spared
 
@@ -35,7 +35,7 @@ def send_home(incumbent: Incumbent, deadline: Deadline) -> None:
         tier.metric is Metric.MOVES and incumbent.values[i] > incumbent.floor(i)
         for i, tier in enumerate(incumbent.tiers)
     )
-    if moved and not incumbent.optimal and incumbent.tally.may(HOMECOMING):
+    if moved and not incumbent.optimal and incumbent.tally.begins(HOMECOMING):
         from kantopt.search.homecoming import come_home
 
         come_home(incumbent, deadline.cuts, HOMECOMING.name)
@@ -50,7 +50,7 @@ def come_nearer(incumbent: Incumbent, last: Placement | None, deadline: Deadline
         or incumbent.optimal
     ):
         return
-    if incumbent.tally.may(RETURNING):
+    if incumbent.tally.begins(RETURNING):
         from kantopt.search.nearer import nearer
 
         nearer(incumbent, last, deadline.cuts, RETURNING.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.known import Bound, Numbers, Source
-from kantopt.search.engine.technique import BY_WISH, Technique
+from kantopt.search.engine.technique import BY_WISH, Tally, Technique
 from kantopt.search.engine.told import Asked
 from kantopt.verify.rules import is_legal
 
@@ -62,9 +61,10 @@ class Desk:
         self.tiers = tuple(tiers)
         self.forbidden = tuple(forbidden)
         self.budget = budget
-        self.incumbent = Incumbent(instance, tiers, start, found=line.found)
+        self.tally = Tally(without)
+        """What techniques did here; whoever listens counts what several desks have told."""
+        self.incumbent = Incumbent(instance, tiers, start, found=line.found, tally=self.tally)
         self._line = line
-        self.without = frozenset(without)
         self.looked_at: dict[str, tuple[int, ...]] = {}
         """Values at which bounds were asked for last of techniques that only the values change."""
         self.patience = 1.0
@@ -73,10 +73,8 @@ class Desk:
         """Whether the turn is a first look, which ends where others may be quicker."""
         self.come_true = False
         """Whether plans came of all counts of domains at a first look, as good as these were."""
-        self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         self._asked: set[str] = set()
-        self._why_not: dict[str, str] = {}
 
     def found(self, placement: Placement) -> None:
         """Take a placement that a technique has found, legal but for required jobs that it may
@@ -119,21 +117,21 @@ class Desk:
             self._line.asked(Asked(new))
 
     def may(self, technique: Technique) -> bool:
-        """Whether a technique is not left out by wish."""
-        if technique.name in self.without:
+        """Whether a technique is not left out by wish; pass it on of one that is."""
+        if technique.name in self.tally.without:
             self.leave_out(technique, BY_WISH)
-        return technique.name not in self.without
+        return technique.name not in self.tally.without
 
     def leave_out(self, technique: Technique, why: str) -> None:
         """Pass on why a technique does not run now, if it never has."""
-        name = technique.name
-        if not self._runs[name] and self._why_not.get(name) != why:
-            self._why_not[name] = why
+        use = self.tally.of(technique.name)
+        if not use.runs and use.why_not != why:
+            use.why_not = why
             self._line.left_out(technique, why)
 
     def before(self, name: str) -> int:
         """How often the technique that is at work was at work before."""
-        return max(0, self._runs[name] - 1)
+        return max(0, self.tally.of(name).runs - 1)
 
     def applies(self, technique: Technique) -> bool:
         """Whether a technique is to run now; pass on why not."""
@@ -147,7 +145,7 @@ class Desk:
 
     def begin(self, technique: Technique) -> None:
         """Pass on which technique is at work from now on."""
-        self._runs[technique.name] += 1
+        self.tally.began(technique.name)
         self._line.begun(technique)
 
     def refresh(self) -> bool:

@@ -92,24 +92,24 @@ class Tally:
 
     def __init__(self, without: Collection[str] = ()) -> None:
         self.uses: dict[str, Use] = {}
-        self._without = frozenset(without)
+        self.without = frozenset(without)
 
     def of(self, name: str) -> Use:
         """Return what a technique did so far."""
         return self.uses.setdefault(name, Use())
 
-    def allows(self, technique: Technique) -> bool:
-        """Whether a technique is not left out by wish; note it of one that is."""
-        if technique.name in self._without:
-            self.left_out(technique.name, BY_WISH)
-        return technique.name not in self._without
-
     def may(self, technique: Technique) -> bool:
-        """Count a run of a technique of the planner, unless it is left out by wish."""
-        allowed = self.allows(technique)
-        if allowed:
+        """Whether a technique is not left out by wish; note it of one that is."""
+        if technique.name in self.without:
+            self.left_out(technique.name, BY_WISH)
+        return technique.name not in self.without
+
+    def begins(self, technique: Technique) -> bool:
+        """Count a run of a technique, unless it is left out by wish."""
+        may = self.may(technique)
+        if may:
             self.began(technique.name)
-        return allowed
+        return may
 
     def began(self, name: str) -> None:
         """Count a run."""

@@ -50,7 +50,7 @@ def apart(
         What searches a part.
     """
     run = _Run(desk, parts, tiers, budget)
-    with Crew(run.size, parts, tiers, searched, desk.without) as crew:
+    with Crew(run.size, parts, tiers, searched, desk.tally.without) as crew:
         run.search(crew)
     run.tell()
     return run.infeasible

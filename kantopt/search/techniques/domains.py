@@ -7,10 +7,11 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.hints import Aim
 from kantopt.cp.relaxed.towards import Best, Towards
-from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
+from kantopt.search.portfolio import offer_constructed
 from kantopt.search.realise import Wanted, realise
+from kantopt.search.schedule import EXCHANGE
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.search.techniques.relaxation import UNTIL_OPEN, relax
 
@@ -37,15 +38,14 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
         legal = placement is not None and desk.judged(placement)
-        if placement is not None and legal:
+        if placement is not None and legal and desk.may(EXCHANGE):
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
         found = desk.incumbent.placement
         if found is not completed and desk.incumbent.leaves_out():
             completed = found
-            strategy = DEFAULT_PORTFOLIO[0]
-            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=found))
+            offer_constructed(desk.incumbent, deadline, DEFAULT_PORTFOLIO[0], start=found)
         return legal
 
     towards = Towards(

@@ -106,7 +106,7 @@ def reduced(desk: Desk, until: Deadline, sooner: Deadline, searched: Search) -> 
         deadline=until if whole else sooner,
         work=work if work is None or whole else work / 2,
     )
-    without = desk.without | {"symmetry"}
+    without = desk.tally.without | {"symmetry"}
     inner = Desk(part.instance, tiers, start, (), budget, line, without)
     for i in range(len(tiers)):
         bound(replace(inner.incumbent.known.bound(i, values), locks=values[:i]))

@@ -61,7 +61,10 @@ def construct(
         Whether jobs of lower priority may be evicted.
     relocate
         Whether running pods may be moved out of the way of jobs with devices and of gangs, before
-        any is evicted. Of others chains know better which to move.
+        any is evicted; of all jobs where pods of one restart together. Of others chains know better
+        which to move.
+    only_required
+        Whether pods are moved and evicted for jobs that must be placed alone.
     in_order
         Take jobs as they are listed, whatever their priority and size, as arrivals are.
     largest_first

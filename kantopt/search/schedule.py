@@ -114,11 +114,11 @@ PROXIMITY = Technique(
 
 
 FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQUEAKY_WHEEL)
-"""With the fast path, in this order; the last one beside the exact search, if there is one."""
+"""With the fast path: these are names, what runs when is for its modules to say."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""
 LAST = (SPARING, HOMECOMING, RETURNING)
-"""Before the answer, where it is not proved; the second beside the exact search as well."""
+"""Before the answer, where it is not proved; but for the first in between as well."""
 FIRST = (
     Turn(RELAXATION, by_work=True),
     Turn(CUTTING_STOCK, by_work=True),

@@ -157,7 +157,7 @@ def test_an_exchange_that_the_judge_refuses_is_not_made_and_that_is_said(
     def both_at_once(_: Any, placement: Placement, waves: Any, __: Any) -> tuple[Placement, Any]:
         return Placement(({Spot(0): 1}, {Spot(0): 1})), waves
 
-    monkeypatch.setattr("kantopt.planning.first_come.first_come", both_at_once)
+    monkeypatch.setattr("kantopt.planning.solving.answer.first_come", both_at_once)
     nodes = [{"name": "n", "allocatable": {GPU: 1}}]
     plan = planned(question(nodes, [], [one_gpu("a", 1), one_gpu("b", 2)]), "fast").plan
     assert [bind.job for bind in plan.assignments] == ["default/a"]

@@ -17,7 +17,8 @@ class Options:
     """How to plan."""
 
     engine: Engine = "auto"
-    """``fast``: strategies and chains; ``exact``: one strategy's plan, then the solver alone."""
+    """``fast``: strategies and chains; ``exact``: one strategy's plan, then the solver alone,
+    and what comes before any answer (``LAST`` of the schedule)."""
     strategies: tuple[Strategy, ...] = ()
     """Strategies of the fast path; none: the default portfolio."""
     seed: int = 0

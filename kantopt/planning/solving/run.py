@@ -150,7 +150,7 @@ class Run:
     @property
     def share_of_strategies(self) -> float:
         """Share of the time in which strategies after the first are tried."""
-        return shares.STRATEGIES_BEFORE if self.options.engine == "auto" else shares.STRATEGIES
+        return shares.STRATEGIES if self.options.engine == "fast" else shares.STRATEGIES_BEFORE
 
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""

@@ -118,8 +118,8 @@ def _at_once(run: Run) -> bool:
 
 
 def _refine(run: Run, process: SolverProcess | None = None) -> None:
-    """Refine what the strategies made, once, and bring it nearer to the last plan."""
-    if refine(run, process):
+    """Refine what the strategies made, once, unless the solver is to better it alone."""
+    if run.options.engine != "exact" and refine(run, process):
         come_nearer(run.incumbent, run.last, run.searching.share(shares.RETURNING))
         if run.options.engine == "fast":
             bring_closer(run, run.searching.share(shares.REGROUP))

@@ -35,7 +35,9 @@ Push = Callable[[int, int, Mask], bool]
 
 
 class Relocation:
-    """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
+    """Finds pods to move for jobs; what cannot move stays.
+
+    Nobody is evicted but by whom ``rescue`` is given to send victims elsewhere.
 
     Pods leave for nodes that are not being cleared, so that the moves of one job can always be
     ordered: all of them first, then the job. Those that must be close stay in their domain.

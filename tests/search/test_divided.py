@@ -281,7 +281,7 @@ def test_the_fast_path_goes_on_from_plans_without_what_is_left_out(
         exchanged.append(True)
         return placement
 
-    monkeypatch.setattr("kantopt.search.portfolio.construct", constructed)
+    monkeypatch.setattr("kantopt.search.techniques.domains.construct", constructed)
     monkeypatch.setattr("kantopt.search.techniques.domains.exchange", exchanges)
     instance, deadline = asked(kant(64, 0.85, 5, None)), Deadline.within(8.0)
     line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.hints import Aim
 from kantopt.cp.relaxed.towards import Best, Towards
+from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
-from kantopt.search.portfolio import offer_constructed
 from kantopt.search.realise import Wanted, realise
-from kantopt.search.schedule import EXCHANGE
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.search.techniques.relaxation import UNTIL_OPEN, relax
 
@@ -32,20 +31,23 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         return Best(desk.incumbent.placement, desk.incumbent.values)
 
     completed = desk.incumbent.placement  # as the fast path does
+    left_out = desk.tally.without
 
     def aim(counts: Aim) -> bool:
         nonlocal completed
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
         legal = placement is not None and desk.judged(placement)
-        if placement is not None and legal and desk.may(EXCHANGE):
+        if placement is not None and legal and "exchange" not in left_out:
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
         found = desk.incumbent.placement
         if found is not completed and desk.incumbent.leaves_out():
             completed = found
-            offer_constructed(desk.incumbent, deadline, DEFAULT_PORTFOLIO[0], start=found)
+            strategy, relocate = DEFAULT_PORTFOLIO[0], "relocation" not in left_out
+            made = construct(desk.instance, deadline, strategy, relocate=relocate, start=found)
+            desk.judged(made)
         return legal
 
     towards = Towards(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.problem.cluster import Node
@@ -29,9 +29,8 @@ class Condensed:
     original: Instance
     instance: Instance
     own: tuple[int, ...]
-    numbers: Mapping[str, tuple[int, ...]]
-    """Numbers in the original of its jobs (``job``), topology needs (``need``), anti-affinity terms
-    (``term``), spread constraints (``spread``) and affinities (``affinity``)."""
+    numbers: Mapping[str, Sequence[int]]
+    """Numbers in the original of all that constraints are about (``m.about``), by kind."""
 
     def lift(self, placement: Placement, gone: Callable[[PodSet], bool]) -> Placement:
         """Return the placement of the original with the job's pods placed, others gone."""
@@ -127,12 +126,14 @@ def condensed(
         evens=(),
         required=frozenset((0,)) if j in question.required else frozenset(),
     )
-    old = {
+    old: dict[str, Sequence[int]] = {
         "job": (j, *(podset.job for podset in kept)),
         "need": needs,
         "term": terms,
         "spread": spreads,
         "affinity": affinities,
+        **dict.fromkeys(("node", "nodes"), range(len(question.nodes))),
+        **dict.fromkeys(("queue", "cohort"), range(len(question.queues))),
     }
     return Condensed(question, small, own, old)
 

@@ -107,7 +107,7 @@ def _narrowed(
 ) -> tuple[tuple[Group, ...], bool]:
     """Narrow rules down to what they are about; say whether nothing more can be left out."""
     question, j = puzzle.question, puzzle.j
-    numbers: Mapping[str, tuple[int, ...]] = {}
+    numbers: Mapping[str, Sequence[int]] = {}
     if not puzzle.whole:
         small = condensed(question, j, puzzle.leaving(rules), empty=puzzle.empty)
         question, j, numbers = small.instance, 0, small.numbers
@@ -142,12 +142,18 @@ def _shrunk(
     return kept, minimal
 
 
-def _original(group: Group, numbers: Mapping[str, tuple[int, ...]]) -> Group:
-    """Return a group with its subject numbered as in the question itself."""
-    rule, subject = group
-    if subject[0] not in numbers or len(subject) < 2:
+def _original(group: Group, numbers: Mapping[str, Sequence[int]]) -> Group:
+    """Return a group with its subject numbered as in the question itself.
+
+    Raises
+    ------
+    KeyError
+        If nobody has said what number the subject has there.
+    """
+    rule, (kind, *index) = group
+    if not index or not numbers:
         return group
-    return rule, (subject[0], numbers[str(subject[0])][int(subject[1])])
+    return rule, (kind, numbers[str(kind)][int(index[0])], *index[1:])
 
 
 def _keys(

@@ -17,7 +17,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.solving.options import Options
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Model
-from kantopt.search.construct import construct, missing_jobs
+from kantopt.search.construct import How, construct, missing_jobs
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from tests.oracle import Value, best, job_options
@@ -114,7 +114,7 @@ def trimmed(seed: int) -> Value | None:
     """Value of what greedy-with-reverse-trim finds; ``None`` if nothing."""
     asked, rules = victims_question(seed)
     instance = asked.instance(rules)
-    placement = construct(instance, Deadline(None), Strategy.REVERSE_TRIM)
+    placement = construct(instance, Deadline(None), How(Strategy.REVERSE_TRIM))
     if missing_jobs(instance, placement):
         return None
     return measure(instance, placement, tiers_of(instance))

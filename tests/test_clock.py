@@ -11,7 +11,7 @@ from kantopt import clock
 from kantopt.clock import Deadline, Reserve, Stop, elapsed
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from scripts.bench.priority_matters import Cell, documents
 
@@ -74,9 +74,11 @@ def test_only_a_wish_cuts_a_repeatable_run(deterministic: bool) -> None:
 def test_construction_heeds_a_signal_in_a_repeatable_run_too() -> None:
     made = documents(Cell(4, 4, 2, 105), 7)
     instance = build_instance(made.snapshot, made.pending, load_model("placement-first"))
-    late = construct(instance, Deadline(0.0, deterministic=True), Strategy.BEST_FIT)
+    late = construct(instance, Deadline(0.0, deterministic=True), How(Strategy.BEST_FIT))
     assert late != instance.current
     stopped = construct(
-        instance, Deadline(None, deterministic=True, stop=Stop(signal.SIGINT)), Strategy.BEST_FIT
+        instance,
+        Deadline(None, deterministic=True, stop=Stop(signal.SIGINT)),
+        How(Strategy.BEST_FIT),
     )
     assert stopped == instance.current

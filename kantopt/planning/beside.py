@@ -26,7 +26,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.explain.decide import is_small
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
@@ -144,7 +144,7 @@ def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
 def _built(instance: Instance, j: int, deadline: Deadline) -> _Plan:
     """Place those who are no less important than a job, quickly."""
     own = instance.jobs[j].priority
-    built = construct(instance, deadline, Strategy.BEST_FIT, least_priority=own)
+    built = construct(instance, deadline, How(Strategy.BEST_FIT, least_priority=own))
     placement, _ = first_come(instance, built)
     if deadline.over() or is_placed(focused(instance, j), j, placement):
         return placement, placement, not deadline.over()
@@ -159,7 +159,7 @@ def _filled(instance: Instance, placement: Placement, own: int, deadline: Deadli
     if measure(instance, placement, tiers) >= measure(instance, instance.current, tiers):
         return placement  # nobody would be evicted
     question, pending_of = leftover_question(instance, placement)
-    filled = construct(question, deadline, Strategy.BEST_FIT, least_priority=own)
+    filled = construct(question, deadline, How(Strategy.BEST_FIT, least_priority=own))
     if check(question, filled):
         return placement
     changes: dict[int, Counter[Spot]] = {}

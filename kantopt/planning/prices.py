@@ -30,7 +30,7 @@ from kantopt.schema.answers.prices import Price, PriceList, PriorityVictims
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import first_of, one_of, perhaps
 from kantopt.schema.model import Metric, Model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
@@ -178,7 +178,7 @@ def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
         if deadline.cuts():
             return
         placement = construct(
-            row.incumbent.searched, deadline, strategies[0], seed=options.seed, relocate=True
+            row.incumbent.searched, deadline, How(strategies[0], seed=options.seed, relocate=True)
         )
         row.incumbent.offer(placement, strategies[0].value)
     for i, row in enumerate(rows):

@@ -8,7 +8,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.derived.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.step import Step
 from kantopt.verify.victims.ending import Bears, evicted, for_good
@@ -89,7 +89,7 @@ def cascade(
         if deadline.cuts():
             return Cascade((), complete=False)
         instance = after_plan(instance, placement, over)
-        placement = construct(instance, deadline, Strategy.BEST_FIT)
+        placement = construct(instance, deadline, How(Strategy.BEST_FIT))
         step = Step(instance, instance.current, placement)
         rounds.append(_round(step))
     return Cascade(tuple(rounds), complete=not deadline.cuts()) if rounds else None

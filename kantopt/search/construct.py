@@ -26,71 +26,57 @@ from kantopt.verify.rules import check, is_legal
 _MOST_REPAIRS = 3
 
 
-def construct(
-    instance: Instance,
-    deadline: Deadline,
-    strategy: Strategy,
-    *,
-    seed: int = 0,
-    preempt: bool = True,
-    relocate: bool = False,
-    only_required: bool = False,
-    in_order: bool = False,
-    largest_first: bool = False,
-    least_priority: int | None = None,
-    first: Collection[int] = (),
-    start: Placement | None = None,
-    unsettled: bool = False,
-    singly: bool = False,
-    thorough: bool = False,
-) -> Placement:
+@dataclass(frozen=True, slots=True)
+class How:
+    """How jobs are placed one after the other."""
+
+    strategy: Strategy
+    """How to choose among the places that a pod could take."""
+    seed: int = 0
+    """Other numbers than 0 vary the order among jobs of one priority."""
+    preempt: bool = True
+    """Whether jobs of lower priority may be evicted."""
+    relocate: bool = False
+    """Whether running pods may be moved out of the way of jobs with devices and of gangs, before
+    any is evicted; of all jobs where pods of one restart together. Of others chains know better
+    which to move."""
+    only_required: bool = False
+    """Whether pods are moved and evicted for jobs that must be placed alone."""
+    in_order: bool = False
+    """Take jobs as they are listed, whatever their priority and size, as arrivals are."""
+    largest_first: bool = False
+    """Of equal priority those first that ask for most, whether or not they must be close."""
+    least_priority: int | None = None
+    """Leave out jobs of lower priority."""
+    first: Collection[int] = ()
+    """Jobs that come before all others."""
+    start: Placement | None = None
+    """A legal placement to go on from, by default the snapshot's own."""
+    unsettled: bool = False
+    """Whether new pods may be placed elsewhere for jobs that would be left out: these find a place
+    that others took who have many, but at more harm than another order does."""
+    singly: bool = False
+    """Whether running pods are moved out of the way of single pods without devices as well, where
+    no chains follow that would know better."""
+    thorough: bool = False
+    """Whether of many places that could be cleared for a job that is taken which costs least."""
+
+
+def construct(instance: Instance, deadline: Deadline, how: How) -> Placement:
     """Place pending jobs one after the other: important ones first, then close ones, then large.
 
     The placement breaks no rule, except that jobs which must be placed may be missing; at worst it
-    is the snapshot's own.
-
-    Parameters
-    ----------
-    deadline
-        Between jobs the work ends when it is over, with what is placed by then.
-    strategy
-        How to choose among the places that a pod could take.
-    seed
-        Other numbers than 0 vary the order among jobs of one priority.
-    preempt
-        Whether jobs of lower priority may be evicted.
-    relocate
-        Whether running pods may be moved out of the way of jobs with devices and of gangs, before
-        any is evicted; of all jobs where pods of one restart together. Of others chains know better
-        which to move.
-    only_required
-        Whether pods are moved and evicted for jobs that must be placed alone.
-    in_order
-        Take jobs as they are listed, whatever their priority and size, as arrivals are.
-    largest_first
-        Of equal priority those first that ask for most, whether or not they must be close.
-    least_priority
-        Leave out jobs of lower priority.
-    first, start
-        Jobs that come before all others; a legal placement to go on from, by default the
-        snapshot's own.
-    unsettled
-        Whether new pods may be placed elsewhere for jobs that would be left out: these find a place
-        that others took who have many, but at more harm than another order does.
-    singly
-        Whether running pods are moved out of the way of single pods without devices as well, where
-        no chains follow that would know better.
-    thorough
-        Whether of many places that could be cleared for a job that is taken which costs least.
+    is the one to start from. Between jobs the work ends when the deadline is over, with what is
+    placed by then.
     """
-    order = priority_list(instance, seed=seed, in_order=in_order, largest_first=largest_first)
-    order.sort(key=lambda j: j not in first)
-    if start is not None:
-        order = [j for j in order if not _is_whole(instance, start, j)]
-    if least_priority is not None:
-        order = [j for j in order if instance.jobs[j].priority >= least_priority]
-    begin = instance.current if start is None else start
-    how = _How(strategy, preempt, relocate, begin, only_required, unsettled, singly, thorough)
+    order = priority_list(
+        instance, seed=how.seed, in_order=how.in_order, largest_first=how.largest_first
+    )
+    order.sort(key=lambda j: j not in how.first)
+    if how.start is not None:
+        order = [j for j in order if not _is_whole(instance, how.start, j)]
+    if how.least_priority is not None:
+        order = [j for j in order if instance.jobs[j].priority >= how.least_priority]
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -99,20 +85,6 @@ def construct(
         if missing_jobs(instance, other) < lacking:
             return other
     return placement
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """How jobs are placed, as :func:`construct` is asked."""
-
-    strategy: Strategy
-    preempt: bool
-    relocate: bool
-    start: Placement
-    only_required: bool
-    unsettled: bool
-    singly: bool
-    thorough: bool
 
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
@@ -125,10 +97,10 @@ def missing_jobs(instance: Instance, placement: Placement) -> int:
     return len(check(instance, placement, (Rule.REQUIRED,))) if instance.required else 0
 
 
-def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[int]) -> Placement:
+def _legal_run(instance: Instance, deadline: Deadline, how: How, order: list[int]) -> Placement:
     """Work through the jobs; should the result be illegal, leave out the job that made it so."""
     banned: set[int] = set()
-    best = how.start
+    best = how.start or instance.current
     for _ in range(_MOST_REPAIRS):
         run = _Run(instance, deadline, how)
         run.work([j for j in order if j not in banned])
@@ -149,7 +121,7 @@ def _pods(placement: Placement) -> int:
 class _Run:
     """One pass over the jobs with one strategy."""
 
-    def __init__(self, instance: Instance, deadline: Deadline, how: _How) -> None:
+    def __init__(self, instance: Instance, deadline: Deadline, how: How) -> None:
         self.instance = instance
         self.deadline = deadline
         self._how = how
@@ -159,7 +131,8 @@ class _Run:
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
         self.relocate = how.relocate and not trims
-        self.state.go_to(how.start)  # once it is watched who is gone
+        self._start = how.start or instance.current
+        self.state.go_to(self._start)  # once it is watched who is gone
         self._done: list[tuple[int, int]] = []
         """Job and length of the journal after it."""
         self._hopeless: set[tuple[object, ...]] = set()
@@ -372,7 +345,7 @@ class _Run:
         Supposes that what is illegal stays so with more jobs; the placement returned is checked.
         """
         low, high = -1, len(self._done) - 1
-        legal = self._how.start
+        legal = self._start
         while high - low > 1:
             middle = (low + high) // 2
             changes = islice(self.state.journal, self._done[middle][1])

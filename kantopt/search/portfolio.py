@@ -12,7 +12,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
 from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange
 from kantopt.search.gang_ruin import new_gangs, ruined
@@ -108,7 +108,9 @@ def by_strategies(
         if made.tried and (made.late or best.optimal or deadline.cuts()):
             break
         began = elapsed()
-        better = offer_constructed(best, deadline, strategy, seed=seed, largest_first=i % 2 == 1)
+        better = offer_constructed(
+            best, deadline, How(strategy, seed=seed, largest_first=i % 2 == 1)
+        )
         last = elapsed() - began
         took = made.took + last
         made = replace(
@@ -152,7 +154,7 @@ def refined(
         return strategy
     if made.trims and tally.begins(REVERSE_TRIM) and _worth_trimming(instance, best.placement):
         # Seldom better, but then nobody can say that the usual way evicts less.
-        placement = construct(instance, deadline, Strategy.REVERSE_TRIM, seed=seed)
+        placement = construct(instance, deadline, How(Strategy.REVERSE_TRIM, seed=seed))
         if best.offer(placement, REVERSE_TRIM.name):
             strategy = Strategy.REVERSE_TRIM
     look()
@@ -169,11 +171,11 @@ def refined(
     if tally.begins(RUIN_AND_RECREATE):
         end = deadline.share(RECREATE_GANGS)
         if _recreate_gangs(best, end, strategy, seed=seed, look=look):
-            offer_constructed(best, deadline, strategy, seed=seed, start=best.placement)
+            offer_constructed(best, deadline, How(strategy, seed=seed, start=best.placement))
     look()
     if tally.begins(RELOCATION) and _wants_moves(best):
         end = deadline.share(LEAST_COST)
-        offer_constructed(best, end, made.strategy, seed=seed, thorough=True)
+        offer_constructed(best, end, How(made.strategy, seed=seed, thorough=True))
     look()
     if tally.begins(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
@@ -215,13 +217,15 @@ def _recreate_gangs(
         better = start is not None and offer_constructed(
             best,
             end,
-            strategy,
-            seed=rng.randrange(1, 100),
-            largest_first=rng.random() < 0.5,
-            first=first,
-            start=start,
-            least=min(instance.jobs[j].priority for j in (*gone, *first)),
-            thorough=small,
+            How(
+                strategy,
+                seed=rng.randrange(1, 100),
+                largest_first=rng.random() < 0.5,
+                first=first,
+                start=start,
+                least_priority=min(instance.jobs[j].priority for j in (*gone, *first)),
+                thorough=small,
+            ),
             by=RUIN_AND_RECREATE.name,
         )
         vain = 0 if better else vain + 1
@@ -240,7 +244,7 @@ def _compact_first(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: 
     start = compacted(best.searched, waiting, end.cuts)
     if start is not None:
         offer_constructed(
-            best, end, strategy, seed=seed, start=start, home=True, by=RELOCATION.name
+            best, end, How(strategy, seed=seed, start=start), by=RELOCATION.name, home=True
         )
 
 
@@ -287,7 +291,9 @@ def _left_out_first(
         for large in (False, True):
             if end.cuts() or (not end.deterministic and end.remaining() < took):
                 return
-            if offer_constructed(best, end, strategy, seed=seed, largest_first=large, first=come):
+            if offer_constructed(
+                best, end, How(strategy, seed=seed, largest_first=large, first=come)
+            ):
                 first = come
 
 
@@ -302,7 +308,9 @@ def new_pods_make_way(best: Incumbent, end: Deadline, strategy: Strategy, *, see
         top = best.searched.jobs[min(left_out)].priority
         others = any(best.searched.jobs[j].priority >= top for j in _new(best))
         if not others or not offer_constructed(
-            best, end, strategy, seed=seed, start=best.placement, least=top, unsettled=True
+            best,
+            end,
+            How(strategy, seed=seed, start=best.placement, least_priority=top, unsettled=True),
         ):
             return
 
@@ -333,41 +341,18 @@ def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
 
 
 def offer_constructed(
-    best: Incumbent,
-    deadline: Deadline,
-    strategy: Strategy,
-    *,
-    seed: int = 0,
-    largest_first: bool = False,
-    first: Collection[int] = (),
-    start: Placement | None = None,
-    least: int | None = None,
-    unsettled: bool = False,
-    thorough: bool = False,
-    home: bool = False,
-    by: str = "",
+    best: Incumbent, deadline: Deadline, how: How, *, home: bool = False, by: str = ""
 ) -> bool:
     """Construct as the model and the techniques that may be used have it; say if that is better.
 
-    ``by`` whom, if not by the strategy.
+    ``home``: who moved in vain returns; ``by`` whom, if not by the strategy.
     """
-    placement = construct(
-        best.searched,
-        deadline,
-        strategy,
-        seed=seed,
-        relocate=best.tally.begins(RELOCATION),
-        only_required=_harm_first(best.tiers),
-        largest_first=largest_first,
-        least_priority=least,
-        first=first,
-        start=start,
-        unsettled=unsettled,
-        thorough=thorough,
-    )
+    relocate, harm_first = best.tally.begins(RELOCATION), _harm_first(best.tiers)
+    how = replace(how, relocate=relocate, only_required=harm_first)
+    placement = construct(best.searched, deadline, how)
     if home:
         placement = sent_home(best.searched, placement)
-    return best.offer(placement, by or strategy.value)
+    return best.offer(placement, by or how.strategy.value)
 
 
 def _harm_first(tiers: Sequence[Tier]) -> bool:

@@ -7,7 +7,7 @@ from kantopt.problem.build import build_instance
 from kantopt.schema.jobs import Assignment, Job
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from scripts.bench.case import Documents
 
@@ -34,7 +34,7 @@ def emptied(documents: Documents) -> Documents:
 def placed_by(documents: Documents, model: Model, strategy: Strategy) -> ClusterSnapshot:
     """Return the snapshot after a scheduler has taken the pending jobs in the order listed."""
     instance = build_instance(documents.snapshot, documents.pending, model)
-    placement = construct(instance, Deadline(None), strategy, preempt=False, in_order=True)
+    placement = construct(instance, Deadline(None), How(strategy, preempt=False, in_order=True))
     jobs: list[Job] = []
     for j, job in enumerate(documents.jobs):
         podsets = []

@@ -14,7 +14,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Metric, Model
-from kantopt.search.construct import construct, missing_jobs
+from kantopt.search.construct import How, construct, missing_jobs
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.step import Step
@@ -70,7 +70,7 @@ def contest(crowd: Crowd, limit_seconds: float = LIMIT_SECONDS) -> Contest:
     model = preemption_model()
     instance = question.instance(model)
     tiers = [tier for tier in tiers_of(instance) if tier.metric in _HARM]
-    greedy = construct(instance, Deadline(None), Strategy.REVERSE_TRIM)
+    greedy = construct(instance, Deadline(None), How(Strategy.REVERSE_TRIM))
     placed = not missing_jobs(instance, greedy)
     began = elapsed()
     result = make_plan(question, model, Options(), Deadline(began + limit_seconds))

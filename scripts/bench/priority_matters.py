@@ -20,7 +20,7 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from scripts.bench.case import Case, Documents
 
@@ -101,7 +101,9 @@ def documents(cell: Cell, seed: int) -> Documents:
         nodes=tuple(_node(drawn, n) for n in range(1, cell.nodes + 1)),
     )
     instance = build_instance(snapshot, jobs, load_model("placement-first"))
-    start = construct(instance, Deadline(None), Strategy.KUBE_DEFAULT, preempt=False, in_order=True)
+    start = construct(
+        instance, Deadline(None), How(Strategy.KUBE_DEFAULT, preempt=False, in_order=True)
+    )
     started = tuple(_started(job, j, start, snapshot.nodes) for j, job in enumerate(jobs))
     running = tuple(job for job in started if job.pod_sets[0].assignments)
     return Documents(

@@ -7,7 +7,7 @@ from typing import Any
 from kantopt.clock import Deadline
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -154,7 +154,7 @@ def test_search_and_arithmetic_agree_with_brute_force_where_a_priority_is_divide
         assert outcome.placement is not None, f"seed {seed}"
         assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
         assert outcome.bounds == expected, f"seed {seed}"
-        fast = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        fast = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         for placement in (instance.current, fast, outcome.placement):
             values = measure(instance, placement, tiers)
             assert values >= expected

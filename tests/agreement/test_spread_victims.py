@@ -11,7 +11,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -137,7 +137,7 @@ def test_brute_force_searches_and_bounds_agree_where_spread_is_why_pods_are_evic
         without = instance.model.rules.model_copy(update={"spread": "off"})
         plain = replace(instance, model=instance.model.model_copy(update={"rules": without}))
         for_spread += Rule.PRIORITY in {Rule(v.rule) for v in check(plain, placement)}
-        fast = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        fast = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         assert not check(instance, fast), f"seed {seed}"
         for candidate in (instance.current, fast, outcome.placement):
             values, same = measure(instance, candidate, tiers), True

@@ -16,7 +16,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.known import Bound
 from kantopt.search.strategy import Strategy
@@ -53,7 +53,7 @@ def test_the_solver_starts_from_the_placement_it_is_given(seed: int) -> None:
 
 def test_a_search_cut_short_is_no_worse_than_its_start() -> None:
     instance = hard_question().instance(PODS_FIRST)
-    start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+    start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
     tiers = tiers_of(instance)
     for work in (0.01, 0.05, 0.2):
         budget = Budget(Deadline(None), workers=1, work=work)

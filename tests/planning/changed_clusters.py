@@ -19,7 +19,7 @@ from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.order.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
@@ -272,7 +272,7 @@ def shuffled(question: Question, asked: Model, rng: random.Random) -> Plan:
 def constructed(question: Question, asked: Model) -> Plan | None:
     """A plan as one strategy makes it, the same however fast the machine is."""
     instance = question.instance(asked.model_copy(update={"required": ()}))
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, seed=0, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, seed=0, relocate=True))
     return written_plan(question, instance, placement)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kantopt.clock import Deadline
@@ -12,7 +10,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from tests.planning.test_capacity import GPU, count, node, running
 from tests.planning.test_whole_copies import test_no_pod_moves_for_a_part_of_a_copy as one_is_whole
 from tests.questions import question
@@ -43,9 +41,9 @@ def test_copies_are_made_whole_within_the_time(monkeypatch: pytest.MonkeyPatch) 
     """Placing thousands of copies anew takes a second."""
     ends: list[float | None] = []
 
-    def noted(asked: Instance, deadline: Deadline, *more: Any, **named: Any) -> Placement:
-        ends.append(deadline.at) if "start" in named else None
-        return construct(asked, deadline, *more, **named)
+    def noted(asked: Instance, deadline: Deadline, how: How) -> Placement:
+        ends.append(deadline.at) if how.start is not None else None
+        return construct(asked, deadline, how)
 
     monkeypatch.setattr(room, "construct", noted)
     one_is_whole()

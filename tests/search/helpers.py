@@ -11,7 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
@@ -67,7 +67,7 @@ def where(instance: Instance, placement: Placement, name: str) -> dict[str, int]
 
 def built(instance: Instance, strategy: Strategy = Strategy.BEST_FIT, **more: Any) -> Placement:
     """Construct, and insist that the judge finds nothing wrong but missing required jobs."""
-    placement = construct(instance, FOREVER, strategy, **more)
+    placement = construct(instance, FOREVER, How(strategy, **more))
     assert [v for v in check(instance, placement) if v.rule != Rule.REQUIRED] == []
     return placement
 

@@ -20,7 +20,7 @@ from kantopt.search.chains.improve import OPERATORS as LISTED
 from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -63,7 +63,7 @@ def test_what_comes_out_is_legal_and_never_worse(seeds: range) -> None:
         if seed % 2:
             instance = counting(instance)
         tiers = tiers_of(instance)
-        built = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        built = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         for start in (built, instance.current):
             told: list[Placement] = []
             best = improve(instance, start, tiers, BRIEF, seed, told.append)
@@ -81,7 +81,7 @@ def test_a_tight_cluster_is_packed_better_than_it_was_constructed(
     for seed in range(4):
         instance = hard(seed, priority, model)
         tiers = tiers_of(instance)
-        start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         best = improve(instance, start, tiers, BRIEF)
         assert faults(instance, best) == 0
         better += measure(instance, best, tiers) < measure(instance, start, tiers)
@@ -134,7 +134,7 @@ def test_an_operator_draws_from_its_generator_alone_and_says_whom_it_took(
 ) -> None:
     instance = hard(3, "counts")
     tiers = tiers_of(instance)
-    scope = scope_of(instance, construct(instance, BRIEF, Strategy.BEST_FIT))
+    scope = scope_of(instance, construct(instance, BRIEF, How(Strategy.BEST_FIT)))
     took = 0
     for seed in range(20):
         told = []

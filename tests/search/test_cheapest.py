@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.relocation.cheapest import minimal_covers
@@ -51,7 +51,7 @@ def test_pods_move_that_lose_least_and_not_the_fewest(
     run_portfolio(best, FOREVER, ())
     assert where(instance, best.placement, "gang/main") == {"q1": 1, "q2": 1}
     thorough = construct(
-        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+        instance, FOREVER, How(Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False)
     )
     assert where(instance, thorough, "gang/main") == {"q1": 1, "q2": 1}
 
@@ -69,7 +69,7 @@ def test_a_gang_that_is_spread_gets_room_in_each_of_its_zones() -> None:
     ]
     instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
     found = construct(
-        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+        instance, FOREVER, How(Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False)
     )
     assert {name[0] for name in where(instance, found, "gang")} == set("xyz")
 
@@ -91,7 +91,7 @@ def test_beside_the_cheapest_nodes_off_which_pods_find_no_way_others_are_cleared
     ]
     instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
     found = construct(
-        instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+        instance, FOREVER, How(Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False)
     )
     assert where(instance, found, "gang") == {"dear": 1, "empty": 1}
 
@@ -106,7 +106,7 @@ def test_where_the_largest_pods_need_not_start_room_is_made_for_the_others() -> 
     instance = question(nodes, jobs, objectives=OBJECTIVES, **CAPTURED)
     with np.errstate(divide="raise"):
         found = construct(
-            instance, FOREVER, Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False
+            instance, FOREVER, How(Strategy.BEST_FIT, relocate=True, thorough=True, preempt=False)
         )
     assert where(instance, found, "gang/leader") == {"b": 1}
 

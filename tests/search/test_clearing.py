@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.relocation.relocate import Relocation
@@ -40,7 +40,7 @@ def full(**more: Any) -> Instance:
 @pytest.mark.parametrize("strategy", DEFAULT_PORTFOLIO)
 def test_a_pod_moves_to_where_a_lesser_one_was(strategy: Strategy) -> None:
     instance = full()
-    placement = construct(instance, Deadline(None), strategy, relocate=True)
+    placement = construct(instance, Deadline(None), How(strategy, relocate=True))
     assert check(instance, placement) == []
     assert [placement.placed(s) for s in range(4)] == [1, 1, 0, 1]
     assert [spot.node for spot in placement.podsets[0]] == [1]
@@ -48,7 +48,7 @@ def test_a_pod_moves_to_where_a_lesser_one_was(strategy: Strategy) -> None:
 
 def test_nobody_goes_for_a_job_that_may_not_preempt() -> None:
     instance = full(preemptionPolicy="Never")
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert placement == instance.current
 
 
@@ -64,7 +64,7 @@ def test_who_went_in_vain_comes_back() -> None:
         ],
         objectives=["unplaced", "evictions", "moves"],
     )
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert placement == instance.current
 
 
@@ -82,7 +82,7 @@ def test_who_moves_takes_the_room_of_few_rather_than_that_of_a_gang() -> None:
         ],
         objectives=["unplaced", "evictions", "moves"],
     )
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert check(instance, placement) == []
     assert where(instance, placement, "new") == {"a": 1}
     assert where(instance, placement, "mover") == {"d": 1}
@@ -111,7 +111,7 @@ def test_of_several_racks_the_one_is_emptied_that_costs_the_least() -> None:
         ],
         objectives=["unplaced", "evictions", "moves"],
     )
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert check(instance, placement) == []
     assert where(instance, placement, "new") == {"n2": 1, "n3": 1}
     assert where(instance, placement, "gang") == {"n0": 1, "n4": 1}
@@ -133,7 +133,7 @@ def test_who_has_moved_for_one_job_gives_way_to_the_next(strategy: Strategy) -> 
         ],
         objectives=["unplaced", "evictions", "moves"],
     )
-    placement = construct(instance, Deadline(None), strategy, relocate=True)
+    placement = construct(instance, Deadline(None), How(strategy, relocate=True))
     assert check(instance, placement) == []
     assert [placement.placed(s) for s in range(5)] == [0, 1, 1, 2, 2]
 
@@ -168,7 +168,7 @@ def test_who_moves_counts_as_much_as_who_goes_for_it() -> None:
     displaced = {"displaced": {"by": "priority", "unit": "gpu"}}
     nodes = [*full, node("x", gpu=8), node("y", gpu=8)]
     instance = question(nodes, jobs, objectives=["unplaced", displaced, "evictions", "moves"])
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert check(instance, placement) == []
     assert where(instance, placement, "new") == {"r7": 1}
     assert where(instance, placement, "eight") == {"x": 1}

@@ -17,7 +17,7 @@ from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
 from kantopt.search.columns.program import DISRUPTION, holds_for_all, program_of
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
@@ -73,7 +73,7 @@ def heard(instance: Instance, start: Placement, deadline: Deadline = UNHURRIED) 
 
 
 def constructed(instance: Instance) -> Placement:
-    return construct(instance, Deadline(None), Strategy.BEST_FIT)
+    return construct(instance, Deadline(None), How(Strategy.BEST_FIT))
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.6])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
@@ -109,9 +109,9 @@ def test_a_required_job_goes_first_if_it_would_be_missing() -> None:
 
 def test_when_time_is_up_the_rest_waits_unless_the_clock_must_not_matter() -> None:
     instance = question([node("a", cpu=4)], [job("j")])
-    late = construct(instance, Deadline(0.0), Strategy.BEST_FIT)
+    late = construct(instance, Deadline(0.0), How(Strategy.BEST_FIT))
     assert late == instance.current
-    regardless = construct(instance, Deadline(0.0, deterministic=True), Strategy.BEST_FIT)
+    regardless = construct(instance, Deadline(0.0, deterministic=True), How(Strategy.BEST_FIT))
     assert where(instance, regardless, "j") == {"a": 1}
 
 
@@ -291,6 +291,6 @@ def test_room_of_those_who_are_gone_at_the_start_is_kept_from_others() -> None:
     never = job("never", pods(cpu=2), priority=9, preemptionPolicy="Never")
     instance = question([node("a"), node("b")], [victim, high, never])
     start = placed(instance, victim=[], high=["a"])
-    found = construct(instance, FOREVER, Strategy.BEST_FIT, start=start)
+    found = construct(instance, FOREVER, How(Strategy.BEST_FIT, start=start))
     assert where(instance, found, "high") == {"a": 1}
     assert where(instance, found, "never") == {"b": 1}

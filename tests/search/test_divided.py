@@ -16,7 +16,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.preemption.justify import justify
 from kantopt.search.realise import Wanted, realise
@@ -40,7 +40,7 @@ def found_by_dividing(
     instance: Instance, seconds: float, *, relocate: bool = True
 ) -> tuple[Placement, Placement]:
     """What the fast path constructs, and the best after the stage."""
-    start = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=relocate)
+    start = construct(instance, Deadline(None), How(Strategy.E_BINPACK, relocate=relocate))
     deadline = Deadline.within(seconds)
     line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)
     desk = Desk(instance, tiers_of(instance), start, (), Budget(deadline), line)
@@ -63,7 +63,7 @@ def test_better_plans_are_legal(documents: Documents) -> None:
 def test_counts_of_a_placement_are_met_again() -> None:
     """Realised after its own counts, a placement comes out as good in what is placed."""
     instance = asked(kant(64, 0.85, 5, None))
-    start = construct(instance, Deadline(None), Strategy.E_BINPACK)
+    start = construct(instance, Deadline(None), How(Strategy.E_BINPACK))
     relaxation = GangRelaxation(instance, tiers_of(instance))
     add_reasons(relaxation)
     classes = [c.nodes for c in relaxation.classes.classes]
@@ -273,9 +273,9 @@ def test_the_fast_path_goes_on_from_plans_without_what_is_left_out(
     moved: list[bool] = []
     exchanged: list[bool] = []
 
-    def constructed(*asked: Any, relocate: bool, **more: Any) -> Placement:
-        moved.append(relocate)
-        return construct(*asked, relocate=relocate, **more)
+    def constructed(asked: Instance, deadline: Deadline, how: How) -> Placement:
+        moved.append(how.relocate)
+        return construct(asked, deadline, how)
 
     def exchanges(_: Instance, placement: Placement, *__: Any) -> Placement:
         exchanged.append(True)

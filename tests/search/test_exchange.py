@@ -15,7 +15,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange, most_that_add_up
 from kantopt.search.portfolio import run_portfolio
@@ -181,7 +181,7 @@ def test_a_cluster_places_many_more_jobs_with_as_many_gpus() -> None:
     documents = kant(96, 0.85, 3, None)
     model = load_model("training")
     instance = build_instance(documents.snapshot, documents.pending, model, source="made")
-    first = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=True)
+    first = construct(instance, Deadline(None), How(Strategy.E_BINPACK, relocate=True))
     found = exchanged(instance, first)
     before, after = (measure(instance, p, tiers_of(instance)) for p in (first, found))
     assert after < before

@@ -10,7 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search import portfolio
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.gang_ruin import new_gangs, ruined
@@ -35,7 +35,7 @@ def test_without_a_new_gang_its_victims_are_back_and_those_of_others_are_not() -
         *(job(name, pods(count=2, gpu=4), priority=9, **RACK) for name in ("one", "other")),
     ]
     instance = question(nodes, jobs, objectives=OBJECTIVES)
-    full = construct(instance, FOREVER, Strategy.BEST_FIT)
+    full = construct(instance, FOREVER, How(Strategy.BEST_FIT))
     first, second = gangs = new_gangs(instance, full)
     for gone in ([first], [second], gangs):
         left = ruined(instance, full, gone)
@@ -54,7 +54,7 @@ def test_jobs_of_single_pods_and_those_that_run_in_part_stay() -> None:
         job("gang", pods(count=2, gpu=1)),
     ]
     instance = question([node("a", cpu=32, gpu=8)], jobs)
-    placed = construct(instance, FOREVER, Strategy.BEST_FIT)
+    placed = construct(instance, FOREVER, How(Strategy.BEST_FIT))
     found = [instance.jobs[j].name.split("/")[-1] for j in new_gangs(instance, placed)]
     assert found == ["gang"]
 

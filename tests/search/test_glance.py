@@ -15,7 +15,7 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Turn
 from kantopt.search.schedule import FIRST
@@ -44,7 +44,7 @@ def test_one_thread_proves_all_tiers_of_a_cluster_as_it_is_found() -> None:
     asked = everyday(32, 0)
     instance = build_instance(asked.snapshot, asked.pending, load_model("training"), source="made")
     tiers = tiers_of(instance)
-    start = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    start = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     budget = Budget(Deadline(None), workers=1, work=1.0)
     outcome = solved(instance, tiers, start, budget)
     assert outcome.placement is not None
@@ -57,7 +57,7 @@ def test_the_first_tier_that_stays_open_ends_a_first_look(
 ) -> None:
     monkeypatch.setattr("kantopt.cp.solve._Run.minimise", lambda self, i, floor: floor)
     instance = full(4)
-    start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+    start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
     best = Incumbent(instance, tiers_of(instance), start)
     first = next(i for i, value in enumerate(best.values) if value > best.floor(i))
     told: list[int] = []

@@ -17,7 +17,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.neighbourhoods import (
@@ -71,7 +71,7 @@ def test_steps_come_to_the_optimum_of_small_questions_and_not_past_it(seeds: ran
     for seed in seeds:
         instance = random_instance(seed)
         tiers = tiers_of(instance)
-        start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         optimum, _ = best(instance)
         if optimum is None or missing(instance, start):
             continue  # what is required may cost more than the optimum counts
@@ -91,7 +91,7 @@ def test_gangs_devices_and_all_rules_are_left_in_order(model: str) -> None:
     better = 0
     for seed in some(range(3)):
         instance = hard_question(seed, nodes=6, pods=6).instance(load_model(model))
-        start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         better += len(list(steps(instance, start, 5, seed)))
     assert better
 
@@ -226,7 +226,7 @@ def test_each_choice_names_different_nodes_and_not_too_many(choice: Choice) -> N
     rng = random.Random(1)
     for seed in range(30):
         instance = random_instance(seed)
-        start = construct(instance, Deadline(None), Strategy.BEST_FIT)
+        start = construct(instance, Deadline(None), How(Strategy.BEST_FIT))
         for placement in (instance.current, start):
             for size in range(1, len(instance.nodes) + 1):
                 nodes = choice(View(instance, placement), size, rng)

@@ -9,7 +9,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from tests.campaign import some
@@ -67,7 +67,7 @@ def test_what_the_fast_path_makes_is_legal_at_once(
 ) -> None:
     judged = legal_at_once(monkeypatch)
     for seed in seeds:
-        construct(overdrawn(seed), Deadline(None), strategy, relocate=True)
+        construct(overdrawn(seed), Deadline(None), How(strategy, relocate=True))
     assert judged == [True] * len(seeds)
 
 

@@ -11,7 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search import portfolio
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import by_strategies, new_pods_make_way, run_portfolio
@@ -111,9 +111,9 @@ def test_exchange_is_asked_before_those_left_out_come_first(
     asked: list[str] = []
     made = portfolio.offer_constructed
 
-    def constructs(best: Incumbent, *args: Any, **more: Any) -> bool:
-        asked.extend(["left out"] * bool(more.get("first")))
-        return made(best, *args, **more)
+    def constructs(best: Incumbent, end: Deadline, how: How, **more: Any) -> bool:
+        asked.extend(["left out"] * bool(how.first))
+        return made(best, end, how, **more)
 
     def exchanges(_: Any, placement: Placement, *__: Any) -> Placement:
         asked.append("exchange")
@@ -155,9 +155,9 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Strategy, bool]]:
     """Strategies that were tried, and whether the largest came first."""
     found: list[tuple[Strategy, bool]] = []
 
-    def counted(*asked: Any, **more: Any) -> Placement:
-        found.append((asked[2], more["largest_first"]))
-        return construct(*asked, **more)
+    def counted(asked: Instance, deadline: Deadline, how: How) -> Placement:
+        found.append((how.strategy, how.largest_first))
+        return construct(asked, deadline, how)
 
     monkeypatch.setattr(portfolio, "construct", counted)
     return found

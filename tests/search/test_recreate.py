@@ -13,7 +13,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.recreate import recreate
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
@@ -151,7 +151,7 @@ def test_what_comes_out_is_legal_never_worse_and_the_same_each_time(seeds: range
     for seed in seeds:
         instance = random_instance(seed)
         tiers = tiers_of(instance)
-        start = construct(instance, FOREVER, Strategy.LEAST_ALLOCATED)
+        start = construct(instance, FOREVER, How(Strategy.LEAST_ALLOCATED))
         found = recreate(instance, start, tiers, FOREVER, seed=seed)
         missing = check(instance, start, (Rule.REQUIRED,))
         assert check(instance, found) == missing

@@ -12,7 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search import construct as constructing
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
@@ -40,7 +40,7 @@ def job(name: str, gpus: int, count: int, on: dict[str, int], **more: Any) -> di
 
 
 def placed(instance: Instance) -> tuple[Placement, Step]:
-    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert not check(instance, placement)
     return placement, Step(instance, instance.current, placement)
 
@@ -234,7 +234,7 @@ def test_what_moves_make_is_legal_at_once(seeds: range, monkeypatch: pytest.Monk
     """Nothing has to be taken back in the end, which would cost other jobs their places."""
     judged = legal_at_once(monkeypatch)
     for seed in seeds:
-        construct(random_instance(seed), Deadline(None), Strategy.BEST_FIT, relocate=True)
+        construct(random_instance(seed), Deadline(None), How(Strategy.BEST_FIT, relocate=True))
     assert judged
     assert all(judged)
 
@@ -294,7 +294,7 @@ def test_what_is_made_where_quotas_are_used_up_is_legal_at_once(
     judged, evicted = legal_at_once(monkeypatch), 0
     for seed in seeds:
         instance = tight(seed)
-        made = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+        made = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
         step = Step(instance, instance.current, made)
         evicted += any(map(step.evicted, range(len(instance.podsets))))
     assert evicted > len(seeds) // 2

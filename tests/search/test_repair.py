@@ -17,7 +17,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.order.sequence import sequence
 from kantopt.search.repair.bound import TURNS, change_prices
 from kantopt.search.repair.improve import improve as repair
@@ -163,7 +163,7 @@ def test_whatever_is_asked_the_result_is_legal_and_never_worse(seeds: range) -> 
     for seed in seeds:
         instance = random_instance(seed)
         tiers = tiers_of(instance)
-        built = construct(instance, UNLIMITED, Strategy.BEST_FIT)
+        built = construct(instance, UNLIMITED, How(Strategy.BEST_FIT))
         for start in (built, instance.current):
             told: list[Placement] = []
             found = improve(instance, start, tiers, BRIEF, seed, told.append)
@@ -179,7 +179,7 @@ def test_full_clusters_are_repaired_within_the_limit() -> None:
     for seed in range(12):
         for moves in (0, 2, 6):
             instance = full_cluster(seed, nodes=8, gpus=4, running=80, pending=20, moves=moves)
-            start = construct(instance, UNLIMITED, Strategy.BEST_FIT)
+            start = construct(instance, UNLIMITED, How(Strategy.BEST_FIT))
             placement = repaired(instance, start, seed)
             step = Step(instance, instance.current, placement)
             moved = sum(step.moved(p.index) for p in instance.podsets if p.running)

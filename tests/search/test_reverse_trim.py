@@ -12,6 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search import portfolio
+from kantopt.search.construct import How
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from tests.search.helpers import FOREVER, built, where
@@ -93,8 +94,8 @@ def test_a_plan_that_it_finds_counts_once(monkeypatch: pytest.MonkeyPatch) -> No
     frugal = instance.current.replace({one: {}, pending: {Spot(0): 1}})
     dear = instance.current.replace({two: {}, pending: {Spot(1): 1}})
 
-    def construct(_: Instance, __: Deadline, how: Strategy, **___: Any) -> Placement:
-        return frugal if how is TRIM else dear
+    def construct(_: Instance, __: Deadline, how: How) -> Placement:
+        return frugal if how.strategy is TRIM else dear
 
     monkeypatch.setattr(portfolio, "construct", construct)
     tiers = tiers_of(instance)

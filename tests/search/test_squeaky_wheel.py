@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.squeaky_wheel import regroup
 from kantopt.verify.metrics import measure
@@ -118,7 +118,7 @@ def test_gangs_of_a_cluster_come_closer_together(seed: int) -> None:
     documents = kant(160, 0.85, seed, None)
     model = load_model("training")
     instance = build_instance(documents.snapshot, documents.pending, model)
-    first = construct(instance, FOREVER, Strategy.LEAST_ALLOCATED)
+    first = construct(instance, FOREVER, How(Strategy.LEAST_ALLOCATED))
     tiers = tiers_of(instance)
     names = [tier.name for tier in tiers]
     before = dict(zip(names, measure(instance, first, tiers), strict=True))

@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.schedule import search
 from kantopt.search.strategy import Strategy
@@ -33,7 +33,7 @@ OBJECTIVES = [
 
 def spread_out(instance: Instance, seconds: float = 20.0) -> Told:
     """Begin with what waits on the emptiest nodes."""
-    start = construct(instance, Deadline(None), Strategy.LEAST_ALLOCATED)
+    start = construct(instance, Deadline(None), How(Strategy.LEAST_ALLOCATED))
     return Told(instance, start=start, seconds=seconds)
 
 

@@ -9,7 +9,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from kantopt.verify.step import Step
@@ -257,7 +257,7 @@ def test_what_a_look_finds_is_legal_and_has_fewer_victims(seeds: range) -> None:
     spared = victims = 0
     for seed in seeds:
         instance = random_instance(seed)
-        placement = construct(instance, Deadline(None, deterministic=True), Strategy.BEST_FIT)
+        placement = construct(instance, Deadline(None, deterministic=True), How(Strategy.BEST_FIT))
         made = Step(instance, instance.current, placement)
         if any(v.rule != Rule.REQUIRED for v in check(instance, placement)):
             continue
@@ -298,7 +298,7 @@ def test_looking_first_for_room_changes_no_name(monkeypatch: pytest.MonkeyPatch)
     steps, seeds = [], some(range(300))
     for seed in seeds:
         instance = random_instance(seed)
-        placement = construct(instance, Deadline(None, deterministic=True), Strategy.BEST_FIT)
+        placement = construct(instance, Deadline(None, deterministic=True), How(Strategy.BEST_FIT))
         made = Step(instance, instance.current, placement)
         if any(made.evicted(s) for s in made.changed):
             steps.append(made)

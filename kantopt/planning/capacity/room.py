@@ -18,7 +18,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.known import Bound
 from kantopt.search.order.sequence import sequence
 from kantopt.search.reasons import first_reason
@@ -85,7 +85,7 @@ class Search:
         form = self._form(most, 0)
         instance = self.copies.asked(form, 0)
         until = Deadline(None) if form.pods else deadline.at_least(LEAST)
-        placement = construct(instance, until, Strategy.BEST_FIT)
+        placement = construct(instance, until, How(Strategy.BEST_FIT))
         if sequence(instance, placement) is None:
             placement = instance.current
         unplaced = measure(instance, placement, unplaced_tier(instance))[0]
@@ -200,7 +200,7 @@ class Search:
             start = Placement((*freed.placement.podsets, *({} for _ in range(rest))))
         best_fit = Strategy.BEST_FIT
         searched = run.incumbent.searched
-        filled = construct(searched, run.searching, best_fit, start=start)
+        filled = construct(searched, run.searching, How(best_fit, start=start))
         run.incumbent.offer(filled, best_fit)
         if known.jobs and len(known.placement.podsets) == len(instance.podsets):
             run.incumbent.offer(known.placement, RELOCATION.name)
@@ -250,7 +250,9 @@ class Search:
         if not pods:
             return replace(found, form=form, placement=Placement(rest))
         start = Placement((*rest, {}))
-        placement = construct(instance, deadline.at_least(LEAST), Strategy.BEST_FIT, start=start)
+        placement = construct(
+            instance, deadline.at_least(LEAST), How(Strategy.BEST_FIT, start=start)
+        )
         if placement.placed(-1) < pods:
             return found
         return replace(found, form=form, placement=placement)
@@ -314,7 +316,7 @@ def by_relocation(
         asked = named if number == named.number else copies.named(number)
         instance = copies.asked(asked, moves)
         placement = construct(
-            instance, soon, Strategy.BEST_FIT, relocate=True, singly=True, preempt=False
+            instance, soon, How(Strategy.BEST_FIT, relocate=True, singly=True, preempt=False)
         )
         if sequence(instance, placement, late) is not None:
             unplaced = measure(instance, placement, unplaced_tier(instance))[0]

@@ -165,12 +165,13 @@ def _construct(
     run: Run, deadline: Deadline, start: Placement | None = None, *, largest_first: bool = False
 ) -> None:
     """Construct, from a placement on, and place several jobs for one."""
+    from kantopt.search.construct import How
     from kantopt.search.exchange import exchange
     from kantopt.search.portfolio import offer_constructed
 
     best = run.incumbent
     strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
-    offer_constructed(best, deadline, strategy, largest_first=largest_first, start=start)
+    offer_constructed(best, deadline, How(strategy, largest_first=largest_first, start=start))
     if best.tally.begins(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)
         best.offer(others, EXCHANGE.name)

@@ -16,6 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.problem.wanted import holding_to
 from kantopt.processor import CpuUse, starved_words
+from kantopt.search.construct import How
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import Made, by_strategies, offer_constructed
@@ -177,7 +178,7 @@ class Run:
         if incumbent.offer(last, KEPT):
             deadline = self.searching
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
-            offer_constructed(incumbent, deadline, strategy, start=last)
+            offer_constructed(incumbent, deadline, How(strategy, start=last))
             self.strategy = strategy.value
 
     def construct(self) -> None:

@@ -27,7 +27,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.rule_kinds import ARRIVAL_RULES
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, nobody
 from kantopt.search.explain.displace import displacements
@@ -275,10 +275,12 @@ def _constructed(
     placement = construct(
         question,
         deadline,
-        Strategy.BEST_FIT,
-        preempt=limits.evictions != 0,
-        relocate=limits.moves != 0,
-        start=start,
+        How(
+            Strategy.BEST_FIT,
+            preempt=limits.evictions != 0,
+            relocate=limits.moves != 0,
+            start=start,
+        ),
     )
     if start is not None:
         placement = sent_home(question, placement)

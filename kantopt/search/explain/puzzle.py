@@ -13,7 +13,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.rule_kinds import ARRIVAL_RULES
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
@@ -122,7 +122,7 @@ class Puzzle:
         asked = under(self.question, self.j, rules)
         if relaxed_impossible(asked, self.deadline):
             return Reached(None, impossible=True), False
-        placement = construct(asked, self.deadline, Strategy.BEST_FIT, relocate=True)
+        placement = construct(asked, self.deadline, How(Strategy.BEST_FIT, relocate=True))
         placed = is_placed(asked, self.j, placement)
         return best, placed and not check(self.question, placement, rules)
 

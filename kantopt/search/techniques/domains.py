@@ -7,7 +7,7 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.hints import Aim
 from kantopt.cp.relaxed.towards import Best, Towards
-from kantopt.search.construct import construct
+from kantopt.search.construct import How, construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
@@ -46,7 +46,7 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         if found is not completed and desk.incumbent.leaves_out():
             completed = found
             strategy, relocate = DEFAULT_PORTFOLIO[0], "relocation" not in left_out
-            made = construct(desk.instance, deadline, strategy, relocate=relocate, start=found)
+            made = construct(desk.instance, deadline, How(strategy, relocate=relocate, start=found))
             desk.judged(made)
         return legal
 

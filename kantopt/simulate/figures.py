@@ -2,7 +2,7 @@
 
 What the command line calls::
 
-    simulation = figures_of(histories, warm_up=0, until=None, every=60_000, name="cluster")
+    simulation = figures_of(histories, warm_up=0, name="cluster")
     kantopt.report.simulation.simulation_blocks(simulation, wide=False)  # list of blocks
     kantopt.report.simulation_pictures.simulation_pictures(simulation)  # SVG by file name
     kantopt.simulate.tables.write_tables("folder", histories, simulation)
@@ -71,8 +71,6 @@ def figures_of(
     histories: Sequence[History],
     *,
     warm_up: int = 0,
-    until: int | None = None,
-    every: int = MINUTE,
     share_by: ShareBy = "user",
     weights: Mapping[str, int] | None = None,
     name: str = "",
@@ -83,10 +81,8 @@ def figures_of(
     ----------
     histories
         At least one; one per policy and trace.
-    warm_up, until
-        What is measured, milliseconds since the start; ``None``: to the end of each simulation.
-    every
-        Milliseconds between the moments that medians over time are of.
+    warm_up
+        What is measured begins then, milliseconds since the start.
     share_by, weights
         Whose shares are compared, and their weights by name; 1 where it does not tell.
     name
@@ -95,14 +91,14 @@ def figures_of(
     Raises
     ------
     UsageError
-        If nothing of a simulation lies between ``warm_up`` and ``until``.
+        If nothing of a simulation lies after ``warm_up``.
     ValueError
         If there is no history, two are of the same policy and trace, or one contradicts itself.
     """
     table = _Measured(histories)
-    windows = [Window(history, warm_up, until) for history in histories]
+    windows = [Window(history, warm_up) for history in histories]
     for window in windows:
-        table.add(window, measure(window, every=every, share_by=share_by, weights=weights))
+        table.add(window, measure(window, share_by=share_by, weights=weights))
     return Simulation(
         api_version=API_VERSION,
         kind="Simulation",
@@ -111,7 +107,7 @@ def figures_of(
         traces=table.traces,
         begin=warm_up,
         end=max(window.end for window in windows),
-        every=every,
+        every=MINUTE,
         events=sum(history.events for history in histories),
         judged=sum(history.judged for history in histories),
         groups=tuple(table.group(group, share_by) for group in GROUPS),

@@ -80,7 +80,13 @@ def sizes_of(data: Path | None) -> tuple[Sequence[Sizes], Sizes, str]:
     path = data / "acme" / "gpus_per_job_cdf.txt"
     pending = [read_distribution(path, "jobs", name) for name in ("Seren", "Kalos")]
     running = read_distribution(path, "GPU time", "Seren")
-    return [each.from_gpus(8) for each in pending], running.from_gpus(1).per_gpu(), "acme"
+    return [each.from_gpus(8) for each in pending], _jobs_at_a_time(running.from_gpus(1)), "acme"
+
+
+def _jobs_at_a_time(sizes: Sizes) -> Sizes:
+    """Turn shares of GPU time into shares of the jobs that run at one moment."""
+    pairs = zip(sizes.gpus, sizes.weights, strict=True)
+    return Sizes(sizes.gpus, tuple(weight / gpus for gpus, weight in pairs))
 
 
 def _text(path: Path) -> str:

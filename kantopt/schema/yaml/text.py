@@ -54,10 +54,9 @@ class _Builder:
         self._alias_nodes = 0
         self._plain: dict[str, Any] = {}
 
-    def _problem(self, mark: Any, found: str, expected: str, hint: str = "") -> Problem:
-        return Problem(
-            self.file, f"line {mark.line + 1}, column {mark.column + 1}", found, expected, hint
-        )
+    def _problem(self, mark: Any, found: str, expected: str) -> Problem:
+        where = f"line {mark.line + 1}, column {mark.column + 1}"
+        return Problem(self.file, where, found, expected)
 
     def _stop(self, mark: Any, found: str, expected: str) -> BadDataError:
         return BadDataError([*self.problems, self._problem(mark, found, expected)])

@@ -41,7 +41,7 @@ def run_cell(grid: Grid, cell: Cell) -> Result:
     """Simulate a cell and measure it; a fault of it becomes its reason."""
     try:
         (history,) = simulate(grid.asked_in(cell), grid.how, stop=Stop())
-        window = Window(history, grid.warm_up, None)
+        window = Window(history, grid.warm_up)
         found = (*allocation(window, _MINUTE), *waiting(window, PERCENTILES))
     except KantoptError as error:
         return Result(reason=" ".join(str(error).split()))

@@ -28,11 +28,6 @@ class Sizes:
         ]
         return Sizes(*zip(*kept, strict=True)) if kept else Sizes((fewest,), (1.0,))
 
-    def per_gpu(self) -> Sizes:
-        """Turn shares of GPU time into shares of the jobs that run at one moment."""
-        pairs = zip(self.gpus, self.weights, strict=True)
-        return Sizes(self.gpus, tuple(weight / gpus for gpus, weight in pairs))
-
     def mean(self) -> float:
         """GPUs of a job on average."""
         pairs = zip(self.gpus, self.weights, strict=True)

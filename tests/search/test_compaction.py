@@ -54,7 +54,7 @@ def test_it_is_found_as_well_where_a_large_question_is_explained(
     monkeypatch.setattr("kantopt.search.explain.decide.SMALL", 0)
     monkeypatch.setattr("kantopt.search.explain.decide.LARGE", 0)
     monkeypatch.setattr("kantopt.search.explain.decide.displacements", lambda *_: ())
-    found = decide(instance, instance.job_index["default/gang"], Deadline(60.0))
+    found = decide(instance, instance.job_index["default/gang"], Deadline.within(60.0))
     assert found.placement is not None
     assert sum(change.pods for change in difference(instance, found.placement).moves) == 3
 

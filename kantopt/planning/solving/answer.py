@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.document.left import left_pending
 from kantopt.planning.document.tiers import tier_rows, unless_unsure
@@ -97,8 +96,7 @@ def oldest_first(
 
 def _cascade(run: Run, placement: Placement) -> Cascade | None:
     """Replay the plan with its victims in the queue, if it has any that are made anew."""
-    ending = run.deadline.less(run.reserve.seconds * shares.TELLING)
-    found = cascade(run.instance, placement, ending, run.bears)
+    found = cascade(run.instance, placement, run.telling, run.bears)
     run.cut = run.cut or (found is not None and run.deadline.cuts())
     return found
 
@@ -137,7 +135,7 @@ def _uses(run: Run) -> tuple[docs.Technique, ...]:
 def _saying_why(run: Run, placement: Placement) -> Deadline:
     """Get ready to say why jobs stay pending; return until when, counted from then."""
     get_ready(run.instance, placement)
-    return run.ordering.at_least(shares.SAYING_WHY)
+    return run.saying_why
 
 
 def _why(run: Run, placement: Placement, j: int, until: Deadline | None) -> tuple[str, str]:

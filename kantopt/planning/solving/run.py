@@ -149,6 +149,16 @@ class Run:
         return self.ordering.less(shares.LEFTOVER_JUDGINGS * self.judging)
 
     @property
+    def telling(self) -> Deadline:
+        """Until when to find out whom victims push out in turn."""
+        return self.deadline.less(self.reserve.seconds * shares.TELLING)
+
+    @property
+    def saying_why(self) -> Deadline:
+        """Until when to say why jobs stay pending, from now on."""
+        return self.ordering.at_least(shares.SAYING_WHY)
+
+    @property
     def share_of_strategies(self) -> float:
         """Share of the time in which strategies after the first are tried."""
         return shares.STRATEGIES if self.options.engine == "fast" else shares.STRATEGIES_BEFORE

@@ -144,6 +144,28 @@ def test_a_gang_gets_a_rack_of_its_own_when_others_move_away() -> None:
     assert measure(instance, placement, tiers_of(instance)) == (0, 0, 1)
 
 
+def test_who_leaves_for_a_gang_goes_where_others_make_way() -> None:
+    """Of two pods of 4 GPUs one has room; for the other a small one leaves its node."""
+    nodes = [node(n, 8, rack=n[0]) for n in ("x1", "x2", "y1", "y2", "y3")]
+    running = [
+        job("p1", 4, 1, {"x1": 1}),
+        job("p2", 4, 1, {"x2": 1}),
+        job("q1", 4, 1, {"y1": 1}, movable=False),
+        job("q2", 4, 1, {"y2": 1}, movable=False),
+        job("q3", 7, 1, {"y3": 1}, movable=False),
+        job("small", 1, 1, {"y2": 1}),
+    ]
+    gang = job("gang", 8, 2, {}, minCount=2)
+    gang["podSets"][0]["topologyRequest"] = {"required": "rack"}
+    asked = question(
+        nodes, running, [gang], topology={"levels": [{"name": "rack", "nodeLabel": "rack"}]}
+    )
+    instance = asked.instance(model(*PODS))
+    placement, _ = placed(instance)
+    assert measure(instance, placement, tiers_of(instance)) == (0, 0, 3)
+    assert sequence(instance, placement) is not None
+
+
 def test_a_victim_that_fits_elsewhere_moves_instead() -> None:
     running = [job("low", 8, 1, {"n1": 1}, priority=1)]
     wants = job("high", 8, 1, {}, priority=9)

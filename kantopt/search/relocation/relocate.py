@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.job import Job
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.insertion.placer import Placer, Want
+from kantopt.search.relocation.ejection import Ejection
 from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.relocation.slice_rooms import Rooms, nodes_for_slices
+from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import UNLIMITED, Change, rooms
 
-_MOST_REGIONS = 6
-"""Domains, or single nodes, that are tried for one job."""
-_ALL_REGIONS = 60
-"""The same where it is worth more time."""
+_MOST_REGIONS, _ALL_REGIONS = 6, 60
+"""Domains, or single nodes, that are tried for one job, and where it is worth more time."""
 _MOST_CHOICES = 3
 """Sets of nodes to clear that are tried in one region."""
 _PATIENCE = 300
@@ -146,20 +146,15 @@ class Relocation:
     def rescue(
         self, evicted: Iterable[int], priority: int | None, push: Callable[[int], object]
     ) -> None:
-        """Move evicted pods rather than have them gone, where there is room elsewhere.
+        """Move pods of evicted pod sets, of a priority or higher, where there is room elsewhere.
 
-        Parameters
-        ----------
-        evicted
-            Pod sets of which pods are gone.
-        priority
-            Lowest priority of those that are moved; ``None``: any.
-        push
-            Makes room for a job that finds none, if it can.
+        ``push`` makes room for a job that finds none, if it can.
         """
         everywhere = np.ones(self.state.size, dtype=np.bool_)
         jobs = {self.state.instance.podsets[s].job for s in evicted}
-        for job in sorted(map(self._job, jobs), key=lambda job: (-job.priority, job.index)):
+        for job in sorted(
+            (self.state.instance.jobs[j] for j in jobs), key=lambda job: (-job.priority, job.index)
+        ):
             if self.over() or (priority is not None and job.priority < priority):
                 return
             short = [s for s in job.podsets if self._short(s)]
@@ -229,15 +224,13 @@ class Relocation:
             self.state.free -= self._free
             self.state.devices -= self._devices
 
-    # -- where to look
-
     def _regions(
         self, j: int, wants: list[Want], now: Ints, could: list[Ints], most: int
     ) -> Iterator[Mask]:
         """Domains of the required level in which all could fit, the roomiest first; or all."""
         domains = self.placer.domains
         level = self.placer.required_level(j)
-        if level is None or any(self.state.placed[s] for s in self._job(j).podsets):
+        if level is None or any(self.state.placed[s] for s in self.state.instance.jobs[j].podsets):
             if all(int(c.sum()) >= w.least for c, w in zip(could, wants, strict=True)):
                 yield np.ones(self.state.size, dtype=np.bool_)
             return
@@ -250,9 +243,6 @@ class Relocation:
         for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[: 2 * most]:
             if fits[d]:
                 yield domains.mask(level, d)
-
-    def _job(self, j: int) -> Job:
-        return self.state.instance.jobs[j]
 
     def _choices(
         self, wants: list[Want], j: int, region: Mask, now: Ints, could: Ints
@@ -333,7 +323,11 @@ class Relocation:
         mark, self._stuck = state.mark(), None
         elsewhere = ~mask_of(state.size, nodes)
         singly, movers = self._singly, self._movers
-        own = {s for s in self._job(j).podsets if not (movers.untied(s) and movers.movable[s])}
+        own = {
+            s
+            for s in self.state.instance.jobs[j].podsets
+            if not (movers.untied(s) and movers.movable[s])
+        }
         # The job's own pods stay: new ones, and where they say in which domain the others must be.
         lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
         close = {
@@ -355,14 +349,23 @@ class Relocation:
             back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)
             left = pods - back
-            if left and not (push or self._fill)(s, left, within):
+            if left and not self._send(s, spot, left, within, elsewhere, push):
                 self._stuck = spot.node
                 return False
         return state.pace.kept() and self._neighbours_hold(mark)
 
-    def _fill(self, s: int, pods: int, within: Mask) -> bool:
-        """Place pods on some nodes, as many as have to be."""
-        return fill(self.placer.scores, s, pods, within) == pods
+    def _send(
+        self, s: int, spot: Spot, pods: int, within: Mask, elsewhere: Mask, push: Push | None
+    ) -> bool:
+        """Place pods where it is free, where others move out of the way, or by a push."""
+        left = pods - fill(self.placer.scores, s, pods, within)
+        if left and not self.over():
+            left -= self._ejection.fill(s, spot, left, within, elsewhere)
+        return not left or (push is not None and push(s, left, within))
+
+    @cached_property
+    def _ejection(self) -> Ejection:
+        return Ejection(self.state, self._movers, Fullest(self.state, self._movers))
 
     def _restart(self, lifted: Sequence[Change], elsewhere: Mask) -> bool:
         """Put back whole jobs of which pods were lifted, or move them, the largest pods first."""

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
+from kantopt.search.relocation.ejection import Ejection
 from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
+from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import mask_of
 from kantopt.search.state import State
-from kantopt.search.tidy.ejection import Ejection
-from kantopt.search.tidy.targets import Fullest
 
 
 class Drain:

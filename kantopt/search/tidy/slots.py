@@ -14,11 +14,11 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.search.relocation.ejection import Ejection
 from kantopt.search.relocation.movers import Movers
+from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import UNLIMITED, State
-from kantopt.search.tidy.ejection import Ejection
-from kantopt.search.tidy.targets import Fullest
 
 _Pod = tuple[int, Spot]
 

@@ -15,12 +15,12 @@ from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.search.relocation.ejection import Ejection
 from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
+from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
-from kantopt.search.tidy.ejection import Ejection
-from kantopt.search.tidy.targets import Fullest
 from kantopt.verify.in_use import fees_of, groups_of
 from kantopt.verify.rules import is_legal
 

@@ -8,14 +8,16 @@ import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.search.relocation.movers import Movers
+from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import Ints, Mask, mask_of
 from kantopt.search.state import State, rooms
-from kantopt.search.tidy.targets import Fullest
 
 _MOST_SEEN, _MOST_WAYS = 200, 20
 """Nodes that are looked at for one pod, those first that lack least; and of these tried."""
 _MOST_LEAVING = 4
 """Pods that leave a node for one."""
+_MOST_IN_VAIN = 500
+"""Lifted pods for which nobody could make way, after which no more is tried."""
 
 
 class Ejection:
@@ -28,6 +30,7 @@ class Ejection:
         for s, spots in enumerate(state.spots):
             for spot in sorted(spots) if movers.movable[s] else ():
                 self._movable_on.setdefault(spot.node, []).append((s, spot))
+        self._vain = _MOST_IN_VAIN
 
     def move(
         self, s: int, spot: Spot, mask: Mask, open_to: Callable[[int], Mask] | None = None
@@ -55,6 +58,19 @@ class Ejection:
                     return True
             state.undo(mark)
         return False
+
+    def fill(self, s: int, spot: Spot, pods: int, mask: Mask, open_to: Mask) -> int:
+        """Place pods that were lifted off a spot as :meth:`move` does, and say how many it could.
+
+        None any more when that was long in vain.
+        """
+        for placed in range(pods):
+            self._state.add(s, spot, 1)  # as if it had not left yet
+            if not self._vain or not self.move(s, spot, mask, lambda _: open_to):
+                self._vain -= self._vain > 0
+                self._state.add(s, spot, -1)
+                return placed
+        return pods
 
     def _lack(self, s: int, nodes: Ints) -> Ints:
         """What nodes lack for a pod, each resource as a share of the most that any node offers."""

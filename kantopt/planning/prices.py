@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
 from kantopt.errors import UsageError
 from kantopt.planning.document.identity import snapshot_ref
 from kantopt.planning.document.tiers import tier_rows
@@ -85,9 +85,11 @@ def price_list(
     j = instance.job_index[job]
     level, domains = _domains(instance, place)
     tiers = _harm(tiers_of(instance))
-    ending = deadline.less(WRITING_PRICES)
     deadline.stop.begin()
+    began = elapsed()
     rows = [_Row(domain, confined(instance, j, domain), tiers) for domain in domains]
+    # To write a price down takes about as long as to begin with it, twice that at most.
+    ending = deadline.less(WRITING_PRICES + 2 * (elapsed() - began))
     tell("pricing")
     _price(rows, options, ending)
     if options.engine != "fast":
@@ -97,7 +99,7 @@ def price_list(
     unsure = [*beyond_notes(question.snapshot, [job])]
     for row in rows:
         row.impossible = row.impossible and not unsure
-    prices = [row.price(question) for row in rows]
+    prices = [row.price(question, in_haste=ending.over()) for row in rows]
     order = sorted(range(len(rows)), key=lambda i: (*_rank(prices[i]), i))
     running = filter(None, map(running_only, question.jobs))
     warnings = [*question.notes, *left_lines(running, instance.model.assume)]
@@ -198,7 +200,12 @@ def _prove(
 
     What is proved early leaves its time to those after it.
     """
-    queue = [row for row in rows if not row.impossible and not row.incumbent.optimal]
+    queue = []
+    for row in rows:
+        if deadline.over():
+            return
+        if not (row.impossible or row.incumbent.optimal):
+            queue.append(row)
     queue.sort(key=lambda row: row.incumbent.best.key)
     if not queue:
         return
@@ -219,6 +226,8 @@ def _prove(
 def _order(rows: list[_Row], options: Options, deadline: Deadline) -> None:
     """Where the best plan of a domain has no order, find others, the cheapest domain first."""
     lacking = [row for row in rows if not (row.impossible or row.incumbent.missing)]
+    if deadline.over():
+        return
     lacking = [row for row in lacking if sequence(row.instance, row.incumbent.placement) is None]
     for i, row in enumerate(sorted(lacking, key=lambda row: row.incumbent.best.key)):
         if deadline.over():
@@ -249,9 +258,11 @@ class _Row:
             self.instance, self.tiers, self.instance.current, kept=REMEMBERED
         )
 
-    def price(self, question: Question) -> Price:
+    def price(self, question: Question, *, in_haste: bool) -> Price:
         """Write down the best plan that has a legal order, once more replayed and judged."""
         domain = str(self.domain)
+        if in_haste:
+            self.incumbent.known.make_haste()
         if self.impossible:
             return Price(domain=domain, status="IMPOSSIBLE")
         for placement, waves in self._plans():

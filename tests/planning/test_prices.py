@@ -16,11 +16,15 @@ from kantopt.planning.solving.messages import WORK_PER_SECOND, SearchTask
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.planning.wanted import model_for, wanted_job
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
 from kantopt.report.blocks import Screen, render
 from kantopt.report.prices import price_blocks, price_lines
 from kantopt.schema.answers.prices import PriceList
 from kantopt.schema.extends import load_model
+from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.metrics import bound_of
 from tests.oracle import best
 from tests.questions import question
 
@@ -163,6 +167,32 @@ def test_every_domain_has_a_price_though_each_has_less_than_its_share_of_the_tim
     found = {price.domain: price.status for price in priced(engine="fast").prices}
     assert found == with_time
     assert "FEASIBLE" in found.values()
+
+
+def test_once_the_time_is_up_no_bound_is_worked_out_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bounds of many racks took longer than the limit; what is not known by then stays open."""
+    asked = list[str]()
+
+    def bound(tier: Tier, *more: Any) -> int:
+        asked.append(tier.name)
+        return bound_of(tier, *more)
+
+    monkeypatch.setattr("kantopt.search.engine.known.bound_of", bound)
+    stop = Stop()
+    deadline = Deadline(None, stop=stop)
+
+    def construct_late(*given: Any, **more: Any) -> Placement:
+        placement = construct(*given, **more)
+        stop.signal = 2
+        return placement
+
+    monkeypatch.setattr("kantopt.planning.prices.construct", construct_late)
+    prices = price_list(racks(), load_model("preemption"), JOB, "rack", Options(), deadline)
+    assert asked == []
+    assert {price.status for price in prices.prices} <= {"FEASIBLE", "OPEN", "IMPOSSIBLE"}
+    assert any(price.objectives for price in prices.prices)
 
 
 def test_without_time_every_domain_is_open() -> None:

@@ -48,10 +48,15 @@ class Known:
         self._tiers = tuple(tiers)
         self._proved: list[list[Bound]] = [[] for _ in tiers]
         self._arithmetic: dict[tuple[int, ...], tuple[int, bool]] = {}
+        self._in_haste = False
 
     def add(self, bound: Bound) -> None:
         """Take a proved bound."""
         self._proved[bound.tier].append(bound)
+
+    def make_haste(self) -> None:
+        """Work out no more bounds by arithmetic: what is not known by now stays open."""
+        self._in_haste = True
 
     def bound(self, i: int, values: Sequence[int]) -> Bound:
         """Return the highest bound on tier ``i`` for plans no worse than ``values`` above it.
@@ -85,6 +90,8 @@ class Known:
         above = values_above(self._tiers, values, i)
         key = (i, *above.values())
         if key not in self._arithmetic:
+            if self._in_haste:
+                return Bound(i, 0, (), "arithmetic")
             tier = self._tiers[i]
             alone = bound_of(tier, self._instance, {})
             given = bound_of(tier, self._instance, above)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline, elapsed
@@ -47,17 +47,14 @@ _MOST_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What strategies in turn have made of an incumbent."""
+    """What strategies so far have made of an incumbent."""
 
     strategy: Strategy
     """Whose plan is the best of them."""
-    tried: int = 0
-    took: float = 0.0
-    """Seconds that all of them took."""
     last: float = 0.0
     """Seconds that the last of them took."""
     late: bool = False
-    """There was no time for another."""
+    """There is no time for another."""
     trims: bool = False
     """Victims may also be looked for as queue managers do: no strategy was asked for."""
 
@@ -75,8 +72,8 @@ def run_portfolio(
     to construct. The tally of the incumbent counts what techniques did, and says which are left
     out. Returns which strategy made the best plan.
     """
-    made = by_strategies(best, deadline, strategies, seed=seed)
-    return refined(best, made, deadline, seed=seed)
+    *_, made = by_strategies(best, deadline, strategies, seed=seed)
+    return intensify(best, made, deadline, seed=seed)
 
 
 def by_strategies(
@@ -86,42 +83,30 @@ def by_strategies(
     *,
     seed: int = 0,
     share: float = STRATEGIES,
-    before: Made | None = None,
-    most: int | None = None,
-) -> Made:
-    """Construct with several strategies, ``most`` of them, after those that came ``before``.
+) -> Iterator[Made]:
+    """Construct with one strategy after the other; yield after each what they have made.
 
-    Stops early when the best meets the arithmetic bounds, or when another strategy would take more
+    Ends early when the best meets the arithmetic bounds, or when another strategy would take more
     than a share of the time. Jobs that must be close come first by every other strategy, large ones
     by those between.
     """
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    made = before or Made(chosen[0], trims=not strategies)
+    made, took = Made(chosen[0], trims=not strategies), 0.0
     if _nothing_waits(best):
-        return made
-    seconds = (made.took + deadline.remaining()) * share
-    if not made.tried:
-        _room_made(best, deadline)
-    for i, strategy in enumerate(chosen[:most]):
-        if i < made.tried:
-            continue
-        if made.tried and (made.late or best.optimal or deadline.cuts()):
-            break
+        yield made
+        return
+    _room_made(best, deadline)
+    for i, strategy in enumerate(chosen):
+        if i and (made.late or best.optimal or deadline.cuts()):
+            return
         began = elapsed()
-        better = offer_constructed(
-            best, deadline, How(strategy, seed=seed, largest_first=i % 2 == 1)
-        )
+        how = How(strategy, seed=seed, largest_first=i % 2 == 1)
+        better = offer_constructed(best, deadline, how)
         last = elapsed() - began
-        took = made.took + last
-        made = replace(
-            made,
-            strategy=strategy if better else made.strategy,
-            tried=i + 1,
-            took=took,
-            last=last,
-            late=not deadline.deterministic and took + last > seconds,
-        )
-    return made
+        took += last
+        late = not deadline.deterministic and took + last > (took + deadline.remaining()) * share
+        made = replace(made, strategy=strategy if better else made.strategy, last=last, late=late)
+        yield made
 
 
 def _room_made(best: Incumbent, deadline: Deadline) -> None:
@@ -136,7 +121,7 @@ def _room_made(best: Incumbent, deadline: Deadline) -> None:
             best.offer(placement, RELOCATION.name)
 
 
-def refined(
+def intensify(
     best: Incumbent,
     made: Made,
     deadline: Deadline,

@@ -207,10 +207,10 @@ def test_the_exact_search_has_its_task_before_what_strategies_made_is_refined(
 
     def counted(*asked: Any, **more: Any) -> Strategy:
         seen.append("refined")
-        return portfolio.refined(*asked, **more)
+        return portfolio.intensify(*asked, **more)
 
     monkeypatch.setattr(SolverProcess, "begin", begun)
-    monkeypatch.setattr(refining, "refined", counted)
+    monkeypatch.setattr(refining, "intensify", counted)
     instance = hard_question().instance(model({"unplaced": {"unit": "pod"}}, "moves"))
     run = run_from(instance, instance.current, Options(engine=engine, workers=workers))
     run.deadline = Deadline.within(1.5, deterministic=deterministic)
@@ -223,7 +223,7 @@ def test_what_is_refined_goes_on_from_a_better_plan_of_the_exact_search_and_tell
     """The strategies leave a job out; beside them comes a plan in which the gangs are close."""
     instance, both = spread()
     run = run_from(instance, instance.current, Options())
-    run.rough = run.incumbent, Made(Strategy.BEST_FIT, tried=1), (Strategy.BEST_FIT,)
+    run.rough = run.incumbent, Made(Strategy.BEST_FIT), iter(())
     process = Process(run, both)
     refine(run, process)
     assert run.incumbent.values[0] == 0

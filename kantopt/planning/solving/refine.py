@@ -9,7 +9,7 @@ from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.planning.solving.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
-from kantopt.search.portfolio import by_strategies, new_pods_make_way, refined
+from kantopt.search.portfolio import intensify, new_pods_make_way
 from kantopt.search.schedule import EXCHANGE, LOCAL_SEARCH, SQUEAKY_WHEEL
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 
@@ -25,8 +25,8 @@ def refine(run: Run, process: SolverProcess | None = None) -> bool:
     """
     if run.rough is None:
         return False
-    (fresh, made, strategies), run.rough = run.rough, None
-    best, deadline, seed = run.incumbent, run.searching, run.options.seed
+    (fresh, made, more), run.rough = run.rough, None
+    best, deadline = run.incumbent, run.searching
     offered = fresh.placement
 
     def look() -> bool:
@@ -36,11 +36,9 @@ def refine(run: Run, process: SolverProcess | None = None) -> bool:
             best.offer(offered, fresh.best.by)
         return process is not None and process.look() is not None
 
-    share = run.share_of_strategies
-    made = by_strategies(fresh, deadline, strategies, seed=seed, share=share, before=made)
-    run.one_order = made.late and made.tried == 1
+    *_, made = made, *more
     look()
-    strategy = refined(fresh, made, deadline, seed=seed, look=look)
+    strategy = intensify(fresh, made, deadline, seed=run.options.seed, look=look)
     run.cut = run.cut or deadline.cuts()
     look()
     if fresh is best or best.placement is fresh.placement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from time import process_time
 
@@ -20,7 +21,7 @@ from kantopt.search.construct import How
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import Made, by_strategies, offer_constructed
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.rules import check, check_standing
@@ -72,8 +73,8 @@ class Run:
         self.strategy = ""
         self.one_order = False
         """There was no time for more than one strategy before an exact search."""
-        self.rough: tuple[Incumbent, Made, tuple[Strategy, ...]] | None = None
-        """What the first of some strategies has made, as long as nobody has refined it."""
+        self.rough: tuple[Incumbent, Made, Iterator[Made]] | None = None
+        """What the first strategy has made, and what more will, until somebody refines it."""
         self.closest: Placement | None = None
         """The plan whose gangs nobody could bring closer."""
         self.helper: SolverProcess | None = None
@@ -158,11 +159,6 @@ class Run:
         """Until when to say why jobs stay pending, from now on."""
         return self.ordering.at_least(shares.SAYING_WHY)
 
-    @property
-    def share_of_strategies(self) -> float:
-        """Share of the time in which strategies after the first are tried."""
-        return shares.STRATEGIES if self.options.engine == "fast" else shares.STRATEGIES_BEFORE
-
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""
         if not self.small:
@@ -203,9 +199,11 @@ class Run:
         fresh = best
         if self.last is not None:
             fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
-        seed, share = self.options.seed, self.share_of_strategies
-        made = by_strategies(fresh, deadline, strategies, seed=seed, share=share, most=1)
-        self.rough, self.cut = (fresh, made, tuple(strategies)), deadline.cuts()
+        fast, seed = self.options.engine == "fast", self.options.seed
+        share = shares.STRATEGIES if fast else shares.STRATEGIES_BEFORE
+        turns = by_strategies(fresh, deadline, strategies, seed=seed, share=share)
+        made = next(turns)
+        self.rough, self.one_order, self.cut = (fresh, made, turns), made.late, deadline.cuts()
         constructed = fresh.placement
         if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:
             self.strategy = made.strategy.value

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
-from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange
-from kantopt.search.gang_ruin import new_gangs, ruined
-from kantopt.search.homecoming import sent_home
-from kantopt.search.recreate import recreate
+from kantopt.search.gang_ruin import recreate_gangs
+from kantopt.search.offer import harm_first, new_jobs, offer_constructed, squeaky, who_is_open
+from kantopt.search.recreate import recreate_loose_pods
 from kantopt.search.schedule import (
     EXCHANGE,
     RELOCATION,
@@ -29,18 +26,8 @@ from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.search.tidy.vacate import compacted
 from kantopt.shares import COMPACT, LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRATEGIES
 
-_HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_PATIENCE, _PATIENCE_BY_GANG, _MOST_IN_VAIN = 100, 8, 100_000_000
-"""Times in vain after which gangs are not recreated any more, at most, for each of them, and times
-pods and nodes."""
-_UNCOUNTED, _WORK_PER_SECOND = 2**60, 100_000
-"""Times, and those of a deterministic run for each second, times pods and nodes."""
-_MOST_RUINED = 8
-"""Gangs that leave at once."""
-_LEFT_OUT_FIRST, _FIRST = 0.2, 0.6
-"""How often one that was left out comes as well then, and how often one comes first."""
 _MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
@@ -149,13 +136,13 @@ def intensify(
     if tally.begins(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
     look()
-    asked = bool(instance.required) or not _harm_first(tiers)
-    if asked and tally.begins(RELOCATION) and _open(best) and _wants_moves(best):
+    asked = bool(instance.required) or not harm_first(tiers)
+    if asked and tally.begins(RELOCATION) and who_is_open(best) and _wants_moves(best):
         _compact_first(best, deadline.share(COMPACT), strategy, seed=seed)
     look()
     if tally.begins(RUIN_AND_RECREATE):
         end = deadline.share(RECREATE_GANGS)
-        if _recreate_gangs(best, end, strategy, seed=seed, look=look):
+        if recreate_gangs(best, end, strategy, seed=seed, look=look):
             offer_constructed(best, deadline, How(strategy, seed=seed, start=best.placement))
     look()
     if tally.begins(RELOCATION) and _wants_moves(best):
@@ -164,59 +151,11 @@ def intensify(
     look()
     if tally.begins(RUIN_AND_RECREATE):
         ending = deadline.share(RECREATE)
-        placement = recreate(instance, best.placement, tiers, ending, seed=seed, ended=look)
+        placement = recreate_loose_pods(
+            instance, best.placement, tiers, ending, seed=seed, ended=look
+        )
         best.offer(placement, RUIN_AND_RECREATE.name)
     return strategy
-
-
-def _recreate_gangs(
-    best: Incumbent,
-    end: Deadline,
-    strategy: Strategy,
-    *,
-    seed: int,
-    look: Callable[[], bool],
-) -> bool:
-    """Construct again and again without a few of the new gangs, until that is long in vain.
-
-    Each gang takes the nodes that harm least beside those before it; beside others, who have come
-    since, these are others. Mostly one of them comes first, now and then one that was left out. Who
-    is less important than all of these is not looked at. A deterministic run counts its rounds.
-    Returns whether anything came of it.
-    """
-    begin = best.placement
-    instance, rng, vain, rounds = best.searched, random.Random(seed), 0, _UNCOUNTED
-    work = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
-    most = min(_PATIENCE, _MOST_IN_VAIN // max(1, work))
-    if end.deterministic:
-        rounds = int((end.asked or 10.0) * _WORK_PER_SECOND) // max(1, work)
-    small = len(instance.podsets) * len(instance.nodes) <= _MOST_TRIMMED
-    while rounds and _open(best) and not end.cuts():
-        gangs = new_gangs(instance, best.placement)
-        if vain >= min(most, _PATIENCE_BY_GANG * len(gangs)):
-            break
-        gone = rng.sample(gangs, min(len(gangs), rng.randint(1, _MOST_RUINED)))
-        left_out = sorted(squeaky(best)) if rng.random() < _LEFT_OUT_FIRST else []
-        first = [rng.choice(left_out or gone)] if left_out or rng.random() < _FIRST else []
-        start = ruined(instance, best.placement, gone)
-        better = start is not None and offer_constructed(
-            best,
-            end,
-            How(
-                strategy,
-                seed=rng.randrange(1, 100),
-                largest_first=rng.random() < 0.5,
-                first=first,
-                start=start,
-                least_priority=min(instance.jobs[j].priority for j in (*gone, *first)),
-                thorough=small,
-            ),
-            by=RUIN_AND_RECREATE.name,
-        )
-        vain = 0 if better else vain + 1
-        rounds -= 1
-        look()
-    return best.placement is not begin
 
 
 def _compact_first(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: int) -> None:
@@ -231,13 +170,6 @@ def _compact_first(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: 
         offer_constructed(
             best, end, How(strategy, seed=seed, start=start), by=RELOCATION.name, home=True
         )
-
-
-def _open(best: Incumbent) -> bool:
-    """Whether it is not proved who is placed and whom that harms."""
-    asked = (*OF_WHO_IS_PLACED, *_HARM)
-    tiers = enumerate(best.tiers)
-    return any(tier.metric in asked and best.values[i] > best.floor(i) for i, tier in tiers)
 
 
 def _wants_moves(best: Incumbent) -> bool:
@@ -270,7 +202,7 @@ def _left_out_first(
             return
         top = max(jobs[j].priority for j in left_out)
         asked |= left_out
-        if all(jobs[j].priority < top for j in _new(best)):
+        if all(jobs[j].priority < top for j in new_jobs(best)):
             continue  # nobody came before them
         come = first | left_out
         for large in (False, True):
@@ -291,59 +223,13 @@ def new_pods_make_way(best: Incumbent, end: Deadline, strategy: Strategy, *, see
         return
     while (left_out := squeaky(best)) and not (best.optimal or end.cuts()):
         top = best.searched.jobs[min(left_out)].priority
-        others = any(best.searched.jobs[j].priority >= top for j in _new(best))
+        others = any(best.searched.jobs[j].priority >= top for j in new_jobs(best))
         if not others or not offer_constructed(
             best,
             end,
             How(strategy, seed=seed, start=best.placement, least_priority=top, unsettled=True),
         ):
             return
-
-
-def _new(best: Incumbent) -> set[int]:
-    """Return jobs that wait and that the best plan places."""
-    instance, placed = best.searched, best.placement.placed
-    waiting = (job for job in instance.jobs if instance.pending_of(job.index))
-    return {job.index for job in waiting if any(map(placed, job.podsets))}
-
-
-def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
-    """Return gangs that are left out of what is not proved yet: of them the most important.
-
-    Without those who have been asked. Of single pods chains know better where there is room.
-    """
-    instance, jobs = best.searched, best.searched.jobs
-    tiers = [
-        tier
-        for i, tier in enumerate(best.tiers)
-        if tier.metric is Metric.UNPLACED and not tier.surplus and best.values[i] > best.floor(i)
-    ]
-    waiting = {job.index for job in jobs if instance.pending_of(job.index)}.difference(asked)
-    gangs = {j for j in waiting - _new(best) if jobs[j].is_gang}
-    left_out = {j for j in gangs if any(tier.concerns(jobs[j]) for tier in tiers)}
-    top = max((jobs[j].priority for j in left_out), default=0)
-    return {j for j in left_out if jobs[j].priority == top}
-
-
-def offer_constructed(
-    best: Incumbent, deadline: Deadline, how: How, *, home: bool = False, by: str = ""
-) -> bool:
-    """Construct as the model and the techniques that may be used have it; say if that is better.
-
-    ``home``: who moved in vain returns; ``by`` whom, if not by the strategy.
-    """
-    relocate, harm_first = best.tally.begins(RELOCATION), _harm_first(best.tiers)
-    how = replace(how, relocate=relocate, only_required=harm_first)
-    placement = construct(best.searched, deadline, how)
-    if home:
-        placement = sent_home(best.searched, placement)
-    return best.offer(placement, by or how.strategy.value)
-
-
-def _harm_first(tiers: Sequence[Tier]) -> bool:
-    """Whether a model rather leaves a job pending than it evicts a pod or moves one."""
-    ranks = [tier.metric for tier in tiers if tier.metric in (Metric.UNPLACED, *_HARM)]
-    return bool(ranks) and ranks[0] is not Metric.UNPLACED
 
 
 def _worth_trimming(instance: Instance, placement: Placement) -> bool:

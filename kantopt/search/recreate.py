@@ -36,7 +36,7 @@ _Place = tuple[int, int, tuple[int, ...]]
 """Kind of a pod, its node, and the devices that it holds there."""
 
 
-def recreate(
+def recreate_loose_pods(
     instance: Instance,
     placement: Placement,
     tiers: Sequence[Tier],

@@ -9,11 +9,11 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.search import portfolio
+from kantopt.search import gang_ruin
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
-from kantopt.search.gang_ruin import new_gangs, ruined
+from kantopt.search.gang_ruin import new_gangs, without_gangs
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import is_legal
@@ -38,7 +38,7 @@ def test_without_a_new_gang_its_victims_are_back_and_those_of_others_are_not() -
     full = construct(instance, FOREVER, How(Strategy.BEST_FIT))
     first, second = gangs = new_gangs(instance, full)
     for gone in ([first], [second], gangs):
-        left = ruined(instance, full, gone)
+        left = without_gangs(instance, full, gone)
         assert left is not None
         assert is_legal(instance, left)
         assert new_gangs(instance, left) == [j for j in gangs if j not in gone]
@@ -96,7 +96,7 @@ def test_who_took_the_best_nodes_first_leaves_them_where_others_go_then_for_less
 def test_a_deterministic_run_counts_pods_and_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     instance, asked = crowded(5), list[int]()
     best = Incumbent(instance, tiers_of(instance), instance.current)
-    monkeypatch.setattr(portfolio, "ruined", lambda _, __, gone: asked.append(len(gone)))
+    monkeypatch.setattr(gang_ruin, "without_gangs", lambda _, __, gone: asked.append(len(gone)))
     run_portfolio(best, Deadline.within(0.1, deterministic=True), [Strategy.BEST_FIT])
     pods_times_nodes = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
     assert 0 < len(asked) == 0.1 * 100_000 // pods_times_nodes

@@ -10,7 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search import portfolio
+from kantopt.search import offer, portfolio
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
@@ -159,7 +159,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Strategy, bool]]:
         found.append((how.strategy, how.largest_first))
         return construct(asked, deadline, how)
 
-    monkeypatch.setattr(portfolio, "construct", counted)
+    monkeypatch.setattr(offer, "construct", counted)
     return found
 
 

@@ -14,7 +14,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import How, construct
-from kantopt.search.recreate import recreate
+from kantopt.search.recreate import recreate_loose_pods
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -35,7 +35,7 @@ def host(name: str, cpu: int = 8, cards: int = 1) -> Document:
 
 def again(instance: Instance, placement: Placement, **more: Any) -> Placement:
     """Recreate, and insist on a legal placement."""
-    found = recreate(instance, placement, tiers_of(instance), FOREVER, **more)
+    found = recreate_loose_pods(instance, placement, tiers_of(instance), FOREVER, **more)
     assert check(instance, found) == []
     return found
 
@@ -143,7 +143,7 @@ def test_no_time_changes_nothing() -> None:
     jobs = [job("large", card("0.8")), job("one", card("0.5")), job("two", card("0.5"))]
     instance = question([host("a")], jobs)
     first = built(instance)
-    assert recreate(instance, first, tiers_of(instance), Deadline(0.0)) is first
+    assert recreate_loose_pods(instance, first, tiers_of(instance), Deadline(0.0)) is first
 
 
 @pytest.mark.parametrize("seeds", [range(k, k + 20) for k in some(range(0, 100, 20))], ids=str)
@@ -152,11 +152,13 @@ def test_what_comes_out_is_legal_never_worse_and_the_same_each_time(seeds: range
         instance = random_instance(seed)
         tiers = tiers_of(instance)
         start = construct(instance, FOREVER, How(Strategy.LEAST_ALLOCATED))
-        found = recreate(instance, start, tiers, FOREVER, seed=seed)
+        found = recreate_loose_pods(instance, start, tiers, FOREVER, seed=seed)
         missing = check(instance, start, (Rule.REQUIRED,))
         assert check(instance, found) == missing
         assert measure(instance, found, tiers) <= measure(instance, start, tiers) or found is start
-        assert recreate(instance, start, tiers, FOREVER, seed=seed).podsets == found.podsets
+        assert (
+            recreate_loose_pods(instance, start, tiers, FOREVER, seed=seed).podsets == found.podsets
+        )
 
 
 def test_it_ends_when_nobody_waits_for_it_any_more() -> None:
@@ -164,5 +166,5 @@ def test_it_ends_when_nobody_waits_for_it_any_more() -> None:
     instance = question([host("a")], jobs)
     first = built(instance)
     tiers = tiers_of(instance)
-    assert recreate(instance, first, tiers, FOREVER, ended=lambda: True) is first
-    assert recreate(instance, first, tiers, FOREVER) is not first
+    assert recreate_loose_pods(instance, first, tiers, FOREVER, ended=lambda: True) is first
+    assert recreate_loose_pods(instance, first, tiers, FOREVER) is not first

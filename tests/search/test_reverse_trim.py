@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search import portfolio
+from kantopt.search import offer, portfolio
 from kantopt.search.construct import How
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
@@ -97,7 +97,8 @@ def test_a_plan_that_it_finds_counts_once(monkeypatch: pytest.MonkeyPatch) -> No
     def construct(_: Instance, __: Deadline, how: How) -> Placement:
         return frugal if how.strategy is TRIM else dear
 
-    monkeypatch.setattr(portfolio, "construct", construct)
+    for module in (offer, portfolio):
+        monkeypatch.setattr(module, "construct", construct)
     tiers = tiers_of(instance)
     best = Incumbent(instance, tiers, instance.current)
     portfolio.run_portfolio(best, FOREVER, ())

@@ -165,7 +165,7 @@ def _construct(
     """Construct, from a placement on, and place several jobs for one."""
     from kantopt.search.construct import How
     from kantopt.search.exchange import exchange
-    from kantopt.search.portfolio import offer_constructed
+    from kantopt.search.offer import offer_constructed
 
     best = run.incumbent
     strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]

@@ -20,7 +20,8 @@ from kantopt.processor import CpuUse, starved_words
 from kantopt.search.construct import How
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally
-from kantopt.search.portfolio import Made, by_strategies, offer_constructed
+from kantopt.search.offer import offer_constructed
+from kantopt.search.portfolio import Made, by_strategies
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import required_never_placed

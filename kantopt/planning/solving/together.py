@@ -23,7 +23,7 @@ from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
-from kantopt.search.portfolio import squeaky
+from kantopt.search.offer import squeaky
 from kantopt.search.schedule import BESIDE, CP_SAT, REPAIR
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     """
     options = run.options
     if not (forbidden or _at_once(run)):
-        _refine(run)
+        _refine_unless_exact(run)
     incumbent = _apart(run, forbidden) if forbidden else run.incumbent
     searching = run.searching
     # The exact search has its last word before: then that is the time limit, too.
@@ -82,7 +82,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
             run.tell(News(elapsed(), "search"))
             if not forbidden:
                 run.helper = process
-                _refine(run, process)
+                _refine_unless_exact(run, process)
             _get_ready_to_end(run)
             helps = not (forbidden or deadline.deterministic or options.engine == "exact")
             if helps:
@@ -117,7 +117,7 @@ def _at_once(run: Run) -> bool:
     return run.options.engine != "fast" and run.options.workers > 1 and not counted and soon
 
 
-def _refine(run: Run, process: SolverProcess | None = None) -> None:
+def _refine_unless_exact(run: Run, process: SolverProcess | None = None) -> None:
     """Refine what the strategies made, once, unless the solver is to better it alone."""
     if run.options.engine != "exact" and refine(run, process):
         come_nearer(run.incumbent, run.last, run.searching.share(shares.RETURNING))

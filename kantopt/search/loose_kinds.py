@@ -18,7 +18,7 @@ _CPU_ONLY = -100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LooseKind:
     """Pods that rules and metrics do not tell apart.
 
     ``value`` is what one of them unplaced adds to the tiers, all tiers in one number, the most
@@ -38,7 +38,7 @@ class Kind:
     other: int | None
 
 
-def kinds_of(state: State, tiers: Sequence[Tier]) -> list[Kind]:
+def kinds_of(state: State, tiers: Sequence[Tier]) -> list[LooseKind]:
     """Return the kinds of pods that wait and may go by themselves, of no queue that may bind.
 
     Parameters
@@ -88,7 +88,7 @@ def _missing(tier: Tier, podset: PodSet, job: Job, single: bool) -> int:
     return tier.weight(podset)
 
 
-def _kind(state: State, podsets: Sequence[PodSet], value: int) -> Kind:
+def _kind(state: State, podsets: Sequence[PodSet], value: int) -> LooseKind:
     first, instance = podsets[0], state.instance
     shape, offered = state.shape[first.index], state.offered.sum(axis=1).tolist()
     shares = [
@@ -97,7 +97,7 @@ def _kind(state: State, podsets: Sequence[PodSet], value: int) -> Kind:
         if offered[r] and not state.gpu_weight[r]
     ]
     share, other = max(shares, default=(0.0, None))
-    return Kind(
+    return LooseKind(
         podsets=tuple(podset.index for podset in podsets),
         allowed=first.allowed,
         asks=shape.asks,

@@ -41,7 +41,7 @@ def representatives(
     return frozenset(_Orbits(instance, nodes, frozenset(first)).chosen())
 
 
-_Kind = tuple[Amounts, tuple[DeviceNeed, ...], frozenset[int]]
+_Asking = tuple[Amounts, tuple[DeviceNeed, ...], frozenset[int]]
 """What a pod asks for, of devices as well, and the nodes that admit it."""
 
 
@@ -59,7 +59,7 @@ class _Nodes:
         sizes = (job.count for job in gangs)
         self.least = max((size for size in sizes if size > 1), default=0)
         """Nodes of a kind that the fewest which could hold a gang may be of, cluster empty."""
-        self._pods = Counter[_Kind]()
+        self._pods = Counter[_Asking]()
         """Pods of each kind that could arrive."""
         for podset in self._arriving:
             self._pods[podset.requests, podset.devices, podset.allowed] += podset.count
@@ -81,7 +81,7 @@ class _Nodes:
                 self._gpus[spot.node] += pods * podset.gpu_milli
                 self._in_use[spot.node] |= not podset.daemon
         self._standing = Loads.of(instance, instance.current)
-        self._room: dict[Hashable, list[_Kind]] = {}
+        self._room: dict[Hashable, list[_Asking]] = {}
         self._fitting = [self._fit(n) for n in range(len(instance.nodes))]
         """Kinds of pods of which one could arrive on each node, by room alone."""
         numbers: dict[Hashable, int] = {}
@@ -118,10 +118,10 @@ class _Nodes:
 
     def most(self, nodes: Iterable[int]) -> int:
         """Return how many groups of nodes like these a plan can use, or can hold one gang."""
-        fitting = frozenset[_Kind]().union(*(self._fitting[n] for n in nodes))
+        fitting = frozenset[_Asking]().union(*(self._fitting[n] for n in nodes))
         return max(self.least, sum(self._pods[kind] for kind in fitting))
 
-    def _fit(self, n: int) -> frozenset[_Kind]:
+    def _fit(self, n: int) -> frozenset[_Asking]:
         node, load = self._instance.nodes[n], self._load(n)
         state = (node.capacity, node.devices, load)
         if state not in self._room:
@@ -130,7 +130,7 @@ class _Nodes:
             return frozenset(self._room[state])
         return frozenset(kind for kind in self._room[state] if n in kind[2])
 
-    def _with_room(self, free: Node) -> list[_Kind]:
+    def _with_room(self, free: Node) -> list[_Asking]:
         """Return the kinds of pods of which a node with so much free takes one."""
         on_devices, capacity = self._instance.on(Rule.DEVICES), self._instance.on(Rule.CAPACITY)
         return [

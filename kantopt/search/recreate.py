@@ -17,7 +17,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.search.loose_kinds import Kind, kinds_of
+from kantopt.search.loose_kinds import LooseKind, kinds_of
 from kantopt.search.shapes import ClassNeed
 from kantopt.search.state import State
 
@@ -89,7 +89,7 @@ class _Room:
         self.gpus = gpus
         """Milli-GPU."""
 
-    def take(self, kind: Kind, devices: Iterable[int]) -> None:
+    def take(self, kind: LooseKind, devices: Iterable[int]) -> None:
         """Let a pod of a kind take what it asks for."""
         free = self.free
         for r, amount in kind.asks:
@@ -100,7 +100,7 @@ class _Room:
                 left[row] -= amount
         self.gpus -= kind.gpus
 
-    def give(self, kind: Kind, devices: Iterable[int]) -> None:
+    def give(self, kind: LooseKind, devices: Iterable[int]) -> None:
         """Give back what a pod of a kind has taken."""
         free = self.free
         for r, amount in kind.asks:
@@ -113,7 +113,7 @@ class _Room:
 
 
 class _Search:
-    def __init__(self, state: State, kinds: Sequence[Kind], rng: random.Random) -> None:
+    def __init__(self, state: State, kinds: Sequence[LooseKind], rng: random.Random) -> None:
         self.state = state
         self.kinds = kinds
         self.rng = rng
@@ -265,7 +265,9 @@ class _Search:
             k: (-self.kinds[k].priority, -self.kinds[k].size - noise * random_()) for k in set(pool)
         }
 
-    def _best(self, kind: Kind, rooms: Iterable[_Room]) -> tuple[_Room | None, tuple[int, ...]]:
+    def _best(
+        self, kind: LooseKind, rooms: Iterable[_Room]
+    ) -> tuple[_Room | None, tuple[int, ...]]:
         """Node and devices for a pod: where fewest GPUs are left over, then where most else is."""
         other = kind.other
         best, chosen = None, None
@@ -290,7 +292,7 @@ class _Search:
                     best, chosen, where = rank, room, devices
         return chosen, where
 
-    def _bearing(self, kind: Kind, rooms: list[_Room]) -> list[_Room]:
+    def _bearing(self, kind: LooseKind, rooms: list[_Room]) -> list[_Room]:
         """Rooms of nodes on which neighbours bear one more pod of a kind, before a trial."""
         admitted = self.state.neighbours.admits(kind.podsets[0]) if self.felt else None
         return rooms if admitted is None else [room for room in rooms if admitted[room.n]]

@@ -12,7 +12,7 @@ from kantopt.search.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PodKind:
     """Pods known that ask for the same and may go to the same nodes."""
 
     shape: PodShape
@@ -39,7 +39,7 @@ class Kinds:
             key = (shape.index, self.admit(podset.index))
             pods[key] = pods.get(key, 0) + podset.count
         self.all = [
-            Kind(shapes[i], admitted, count, int(shapes[i].demand @ state.gpu_weight))
+            PodKind(shapes[i], admitted, count, int(shapes[i].demand @ state.gpu_weight))
             for (i, admitted), count in pods.items()
         ]
 

@@ -16,7 +16,7 @@ from kantopt.search.state import Change
 _Wants = Collection[tuple[int, int]]
 
 
-class _Kind(NamedTuple):
+class _VictimKind(NamedTuple):
     """What victims are alike in: what goes with a pod of theirs, what it costs and gives back."""
 
     spared: bool
@@ -55,7 +55,7 @@ class QuotaRoom:
         self, queues: frozenset[int], queue: int, j: int, wants: _Wants, near: Mask
     ) -> bool:
         state, level, asked = self.state, self.level, self.state.demanded(wants)
-        kinds: dict[_Kind, list[tuple[bool, int, Spot]]] = {}
+        kinds: dict[_VictimKind, list[tuple[bool, int, Spot]]] = {}
         for job in self.victims.jobs:
             for s in self.victims.able[job.index] if job.queue in queues else ():
                 if state.spots[s] and self.victims.may_go(level, job.priority, s):
@@ -63,7 +63,7 @@ class QuotaRoom:
                     for spot in state.spots[s]:
                         heappush(kinds.setdefault(kind, []), (not near[spot.node], s, spot))
 
-        def order(kind: _Kind) -> tuple[bool, bool, int, float, _Kind]:
+        def order(kind: _VictimKind) -> tuple[bool, bool, int, float, _VictimKind]:
             relief = state.quotas.relief(queue, asked, kind.queue, kind.uses)
             return not relief, not kind.spared, kind.priority, kind.cost / (relief or 1), kind
 
@@ -85,7 +85,7 @@ class QuotaRoom:
             heappush(kinds.setdefault(now, []), place)
         return False
 
-    def _kind(self, s: int, asked: Sequence[int]) -> _Kind:
+    def _kind(self, s: int, asked: Sequence[int]) -> _VictimKind:
         state, victims = self.state, self.victims
         job, going = state.instance.job_of(s), {s: 1}
         if victims.goes_whole(job):
@@ -97,4 +97,4 @@ class QuotaRoom:
         )
         cost = sum(victims.gone.toll(o, self.level) * pods for o, pods in going.items())
         spared = victims.gone.spares_first and victims.spare(job) > 0
-        return _Kind(spared, job.priority, cost, job.queue or 0, uses)
+        return _VictimKind(spared, job.priority, cost, job.queue or 0, uses)

@@ -17,7 +17,7 @@ _ANY = -(2**62)
 
 
 @dataclass(slots=True)
-class Kind:
+class WaitingKind:
     """Pods that wait and that nothing but their names tells apart."""
 
     shape: PodShape
@@ -46,8 +46,8 @@ class Filling:
         self.board = board
         state, instance = board, board.instance
         size = state.offered.sum(axis=1).clip(1)
-        kinds: dict[Hashable, Kind] = {}
-        self.kind_of: dict[int, Kind] = {}
+        kinds: dict[Hashable, WaitingKind] = {}
+        self.kind_of: dict[int, WaitingKind] = {}
         for podset in instance.podsets:
             s = podset.index
             if podset.running or not weights[s] or not board.restless[s]:
@@ -58,7 +58,7 @@ class Filling:
             kin = state.neighbours.kin(s)
             key = (shape.index, None if everywhere else podset.allowed, queue, weights[s], kin)
             if key not in kinds:
-                kinds[key] = Kind(shape, mask, everywhere, weights[s], [])
+                kinds[key] = WaitingKind(shape, mask, everywhere, weights[s], [])
             kinds[key].podsets.append(s)
             self.kind_of[s] = kinds[key]
         self.kinds = sorted(
@@ -151,7 +151,7 @@ class Filling:
                 total += kind.worth
         return total
 
-    def place(self, kind: Kind, n: int) -> bool:
+    def place(self, kind: WaitingKind, n: int) -> bool:
         """Place a pod that waits on a node if there is room; return whether there was."""
         state = self.board
         if any(state.free[r, n] < amount for r, amount in kind.shape.asks):

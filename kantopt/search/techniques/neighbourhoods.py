@@ -208,7 +208,7 @@ SECONDS = 0.04
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
 FADING = 0.9
-"""How much of a kind's merit remains after another try."""
+"""How much of an operator's merit remains after another try."""
 LEAST_MERIT = 0.05
 WORK_PER_SECOND = 0.5
 """Deterministic seconds of the solver per second, for runs that must be repeatable."""
@@ -234,7 +234,7 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
 
 
 @dataclass(slots=True)
-class _Kind:
+class _Operator:
     """A way to choose nodes, and how it has done so far."""
 
     choose: Choice
@@ -254,8 +254,8 @@ class Neighbourhoods:
     """Betters an incumbent step by step; each step solves one neighbourhood of it.
 
     A neighbourhood is all placements that differ from the incumbent on a few nodes only, pods
-    that wait included, under all rules. Kinds that have brought something are chosen more often;
-    their sizes follow what the solver can close in the time of a step.
+    that wait included, under all rules. Operators that have brought something are chosen more
+    often; their sizes follow what the solver can close in the time of a step.
 
     Parameters
     ----------
@@ -273,11 +273,11 @@ class Neighbourhoods:
         self._deadline = deadline
         self._rng = random.Random(seed)
         first = min(LARGEST, max(FIRST_SIZE, FIRST_SHARE * len(best.instance.nodes)))
-        self._kinds = [_Kind(choose, first) for choose in CHOICES]
+        self._operators = [_Operator(choose, first) for choose in CHOICES]
         if several_domains(best.instance):
             # Optimistic at first: it takes the longest, and brings what takes many nodes.
-            whole = _Kind(whole_domains, DOMAINS, LARGEST_DOMAINS, len(CHOICES), SECONDS, 2)
-            self._kinds.append(whole)
+            whole = _Operator(whole_domains, DOMAINS, LARGEST_DOMAINS, len(CHOICES), SECONDS, 2)
+            self._operators.append(whole)
         self._view: View | None = None
 
     def step(self, seconds: float, most: float = NEVER) -> Placement | None:
@@ -294,17 +294,18 @@ class Neighbourhoods:
         start = self.best.placement
         if self._view is None or self._view.placement is not start:
             self._view = View(self._instance, start)
-        kind = self._rng.choices(self._kinds, [kind.merit for kind in self._kinds])[0]
-        size = min(int(kind.size), len(self._instance.nodes))
-        nodes = kind.choose(self._view, size, self._rng)
-        seconds = max(seconds, min(kind.seconds * size, most))
-        found, closed = self._solve(frozenset(nodes), seconds, kind.linearization)
+        merits = [operator.merit for operator in self._operators]
+        operator = self._rng.choices(self._operators, merits)[0]
+        size = min(int(operator.size), len(self._instance.nodes))
+        nodes = operator.choose(self._view, size, self._rng)
+        seconds = max(seconds, min(operator.seconds * size, most))
+        found, closed = self._solve(frozenset(nodes), seconds, operator.linearization)
         better = found is not None and self.best.offer(found)
-        kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)
+        operator.merit = max(LEAST_MERIT, FADING * operator.merit + (1 - FADING) * better)
         if closed:
-            kind.size = min(kind.most, kind.size * GROWTH)
+            operator.size = min(operator.most, operator.size * GROWTH)
         else:
-            kind.size = max(SMALLEST, kind.size * SHRINKAGE)
+            operator.size = max(SMALLEST, operator.size * SHRINKAGE)
         return self.best.placement if better else None
 
     def _solve(

@@ -43,7 +43,7 @@ Measure = Callable[[Free], Ints]
 
 
 @dataclass(slots=True)
-class Kind:
+class MovableKind:
     """Pods that are alike, and what it costs that one leaves a spot or arrives on a node."""
 
     shape: PodShape
@@ -68,7 +68,7 @@ class Gains:
     def __init__(self, state: State, tier: Tier, over: Callable[[], bool]) -> None:
         self.state, self.movers, self._tier = state, Movers(state), tier
         self._measure = _of_counted(state, tier, _measure_of(state, tier))
-        kinds: dict[Hashable, Kind] = {}
+        kinds: dict[Hashable, MovableKind] = {}
         for podset in state.instance.podsets:
             s = podset.index
             if not (self.movers.movable[s] and self.movers.untied(s)):
@@ -76,12 +76,12 @@ class Gains:
             shape = state.shape[s]
             key = (shape.index, podset.allowed)
             if key not in kinds:
-                kinds[key] = Kind(shape, state.allowed(s))
+                kinds[key] = MovableKind(shape, state.allowed(s))
             held = state.instance.held
             kinds[key].sources += [
                 (s, spot) for spot in sorted(state.spots[s]) if spot.node not in held
             ]
-        self._kinds: list[Kind] = []
+        self._kinds: list[MovableKind] = []
         everywhere = np.arange(state.size)
         most = max(1, _MOST_CELLS // (state.size * max(1, len(tier.mix))))
         chosen = list(kinds.values())
@@ -113,9 +113,9 @@ class Gains:
             self._renew(kind, i, s, source.node, n)
         return self.state.placement()
 
-    def _best(self) -> tuple[int, Kind, int, int] | None:
+    def _best(self) -> tuple[int, MovableKind, int, int] | None:
         """Change, kind, source and target of the move that lowers the tier most, if any does."""
-        best: tuple[int, Kind, int, int] | None = None
+        best: tuple[int, MovableKind, int, int] | None = None
         for kind in self._kinds:
             if not kind.sources:
                 continue
@@ -131,7 +131,7 @@ class Gains:
                 best = change, kind, i, n
         return best
 
-    def _renew(self, kind: Kind, i: int, s: int, source: int, target: int) -> None:
+    def _renew(self, kind: MovableKind, i: int, s: int, source: int, target: int) -> None:
         """Work out anew what concerns two nodes; a pod that has moved stays where it is then."""
         if not self.state.spots[s].get(kind.sources[i][1]):
             del kind.sources[i], kind.leaving[i]
@@ -148,7 +148,7 @@ class Gains:
         state = self.state
         return Free(nodes, state.free[:, nodes], state.devices[:, nodes], state.left[:, nodes])
 
-    def _arriving(self, kind: Kind, nodes: Ints) -> Ints:
+    def _arriving(self, kind: MovableKind, nodes: Ints) -> Ints:
         state, shape = self.state, kind.shape
         found = np.full(len(nodes), NEVER, dtype=np.int64)
         fits = kind.allowed[nodes] & (rooms(state, shape, 1, nodes) > 0)
@@ -167,7 +167,7 @@ class Gains:
         found[fits] = self._measure(after) - self._measure(free)
         return found
 
-    def _leaving(self, kind: Kind, which: Sequence[int]) -> list[int]:
+    def _leaving(self, kind: MovableKind, which: Sequence[int]) -> list[int]:
         if not which:
             return []
         state, shape = self.state, kind.shape

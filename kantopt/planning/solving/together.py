@@ -11,13 +11,15 @@ from kantopt.planning.solving.news import News
 from kantopt.planning.solving.refine import (
     bring_closer,
     closeness_is_next,
+    come_nearer,
     complete,
     make_way,
     refine,
+    send_home,
+    spare,
     try_again,
 )
 from kantopt.planning.solving.solver_process import NO_TIME, SolverProcess
-from kantopt.planning.solving.touches import come_nearer, send_home, spare
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier
 from kantopt.processor import own_use

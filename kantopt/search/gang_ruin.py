@@ -37,7 +37,7 @@ _MOST_THOROUGH = 100_000
 
 def recreate_gangs(
     best: Incumbent,
-    end: Deadline,
+    deadline: Deadline,
     strategy: Strategy,
     *,
     seed: int,
@@ -54,10 +54,10 @@ def recreate_gangs(
     instance, rng, vain, rounds = best.searched, random.Random(seed), 0, _UNCOUNTED
     work = instance.pods_of(range(len(instance.podsets))) * len(instance.nodes)
     most = min(_PATIENCE, _MOST_IN_VAIN // max(1, work))
-    if end.deterministic:
-        rounds = int((end.asked or 10.0) * _WORK_PER_SECOND) // max(1, work)
+    if deadline.deterministic:
+        rounds = int((deadline.asked or 10.0) * _WORK_PER_SECOND) // max(1, work)
     small = len(instance.podsets) * len(instance.nodes) <= _MOST_THOROUGH
-    while rounds and who_is_open(best) and not end.cuts():
+    while rounds and who_is_open(best) and not deadline.cuts():
         gangs = new_gangs(instance, best.placement)
         if vain >= min(most, _PATIENCE_BY_GANG * len(gangs)):
             break
@@ -67,7 +67,7 @@ def recreate_gangs(
         start = without_gangs(instance, best.placement, gone)
         better = start is not None and offer_constructed(
             best,
-            end,
+            deadline,
             How(
                 strategy,
                 seed=rng.randrange(1, 100),

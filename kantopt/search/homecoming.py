@@ -30,20 +30,20 @@ _Mover = tuple[tuple[int, Spot], ...]
 """Pod set and spot of pods that are away, and that go home together or not at all."""
 
 
-def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
+def come_home(best: Incumbent, over: Callable[[], bool], by: str) -> None:
     """Take moves back that no objective needs, until none is left to take or it is late.
 
     Parameters
     ----------
     best
         The plan; takes what is better.
-    late
+    over
         Whether the time is up.
     by
         Name of the technique.
     """
     state = State(best.searched, best.placement)
-    homecoming = _Homecoming(state, Scores(state, Strategy.BEST_FIT, late))
+    homecoming = _Homecoming(state, Scores(state, Strategy.BEST_FIT, over))
     mark = state.mark()
     if not (homecoming.directly(_movers(state)) and best.offer(state.placement(), by)):
         state.undo(mark)
@@ -53,7 +53,7 @@ def come_home(best: Incumbent, late: Callable[[], bool], by: str) -> None:
         for at in range(0, len(movers), size):
             for elsewhere in (True, False):
                 tries += 1
-                if late() or tries > MOST_TRIES:
+                if over() or tries > MOST_TRIES:
                     return
                 mark = state.mark()
                 home = homecoming.together(movers[at : at + size], elsewhere=elsewhere)
@@ -114,7 +114,7 @@ class _Homecoming:
         """Send home, one after the other, whose place is free as it is; say whether anybody is."""
         gone = 0
         for mover in movers:
-            if self.scores.cut():
+            if self.scores.over():
                 break
             mark = self.state.mark()
             self._lift(mover)
@@ -140,7 +140,7 @@ class _Homecoming:
             for n in self._nodes(mover):
                 of_node.setdefault(n, []).append(i)
         doubtful = list(waiting)  # there is less room at their homes than at the last look
-        while waiting and not self.scores.cut():
+        while waiting and not self.scores.over():
             away = [i for i in doubtful if i in waiting and not self._fits(waiting[i])]
             stays = [waiting.pop(i) for i in away]
             mark = self.state.mark()

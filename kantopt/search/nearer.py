@@ -19,7 +19,7 @@ Change = dict[int, Spots]
 """Spots of some pod sets."""
 
 
-def nearer(best: Incumbent, last: Placement, late: Callable[[], bool], by: str) -> None:
+def nearer(best: Incumbent, last: Placement, over: Callable[[], bool], by: str) -> None:
     """Try single changes towards the last plan until none is taken or it is late.
 
     Parameters
@@ -28,7 +28,7 @@ def nearer(best: Incumbent, last: Placement, late: Callable[[], bool], by: str) 
         The plan; takes what is better.
     last
         Where that leads of the last plan which can still be done.
-    late
+    over
         Whether the time is up.
     by
         Name of the technique.
@@ -38,7 +38,7 @@ def nearer(best: Incumbent, last: Placement, late: Callable[[], bool], by: str) 
         taken = False
         for change in _changes(best.placement, last):
             tries += 1
-            if late() or tries > MOST_TRIES:
+            if over() or tries > MOST_TRIES:
                 return
             if best.offer(best.placement.replace(change), by):
                 taken = True

@@ -150,25 +150,23 @@ def intensify(
         offer_constructed(best, end, How(made.strategy, seed=seed, thorough=True))
     look()
     if tally.begins(RUIN_AND_RECREATE):
-        ending = deadline.share(RECREATE)
-        placement = recreate_loose_pods(
-            instance, best.placement, tiers, ending, seed=seed, ended=look
-        )
+        end = deadline.share(RECREATE)
+        placement = recreate_loose_pods(instance, best.placement, tiers, end, seed=seed, ended=look)
         best.offer(placement, RUIN_AND_RECREATE.name)
     return strategy
 
 
-def _compact_first(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: int) -> None:
+def _compact_first(best: Incumbent, deadline: Deadline, strategy: Strategy, *, seed: int) -> None:
     """Construct where as many nodes as can be were emptied before; who moved in vain returns.
 
     What is free lies in pieces, and jobs that take whole nodes find them only where moves of many
     pods come together: nodes of a domain are cleared into such as were emptied elsewhere.
     """
     waiting = (job for job in best.searched.jobs if job.waits)
-    start = compacted(best.searched, waiting, end.cuts)
+    start = compacted(best.searched, waiting, deadline.cuts)
     if start is not None:
         offer_constructed(
-            best, end, How(strategy, seed=seed, start=start), by=RELOCATION.name, home=True
+            best, deadline, How(strategy, seed=seed, start=start), by=RELOCATION.name, home=True
         )
 
 
@@ -186,7 +184,7 @@ def _nothing_waits(best: Incumbent) -> bool:
 
 
 def _left_out_first(
-    best: Incumbent, end: Deadline, strategy: Strategy, took: float, *, seed: int
+    best: Incumbent, deadline: Deadline, strategy: Strategy, took: float, *, seed: int
 ) -> None:
     """Construct again, with those first who were left out: of them the most important.
 
@@ -206,27 +204,29 @@ def _left_out_first(
             continue  # nobody came before them
         come = first | left_out
         for large in (False, True):
-            if end.cuts() or (not end.deterministic and end.remaining() < took):
+            if deadline.cuts() or (not deadline.deterministic and deadline.remaining() < took):
                 return
             if offer_constructed(
-                best, end, How(strategy, seed=seed, largest_first=large, first=come)
+                best, deadline, How(strategy, seed=seed, largest_first=large, first=come)
             ):
                 first = come
 
 
-def new_pods_make_way(best: Incumbent, end: Deadline, strategy: Strategy, *, seed: int) -> None:
+def new_pods_make_way(
+    best: Incumbent, deadline: Deadline, strategy: Strategy, *, seed: int
+) -> None:
     """Place the most important of those who are left out where new pods make way for them.
 
     These may be more important: they have other places, and were there first.
     """
     if not best.tally.may(RELOCATION):
         return
-    while (left_out := squeaky(best)) and not (best.optimal or end.cuts()):
+    while (left_out := squeaky(best)) and not (best.optimal or deadline.cuts()):
         top = best.searched.jobs[min(left_out)].priority
         others = any(best.searched.jobs[j].priority >= top for j in new_jobs(best))
         if not others or not offer_constructed(
             best,
-            end,
+            deadline,
             How(strategy, seed=seed, start=best.placement, least_priority=top, unsettled=True),
         ):
             return

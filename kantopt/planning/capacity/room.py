@@ -302,23 +302,23 @@ _SINGLY = 200
 
 
 def by_relocation(
-    copies: Copies, form: Form, moves: int | None, soon: Deadline, late: Callable[[], bool]
+    copies: Copies, form: Form, moves: int | None, soon: Deadline, over: Callable[[], bool]
 ) -> Placement | None:
     """Return a placement of copies, in the form asked for, whose moves have an order.
 
     Where those of all have none, of as many of the first ones as have one. ``soon`` is when to
-    place no more of them, ``late`` whether there is no time for anything.
+    place no more of them, ``over`` whether there is no time for anything.
     """
     named = form if not form.pods else copies.named(min(form.number, _SINGLY))
     number = named.number
-    while number and not late():
+    while number and not over():
         # Copies that count as jobs may be asked for as many as they are: one was built before.
         asked = named if number == named.number else copies.named(number)
         instance = copies.asked(asked, moves)
         placement = construct(
             instance, soon, How(Strategy.BEST_FIT, relocate=True, singly=True, preempt=False)
         )
-        if sequence(instance, placement, late) is not None:
+        if sequence(instance, placement, over) is not None:
             unplaced = measure(instance, placement, unplaced_tier(instance))[0]
             if not asked.copies_at(instance, unplaced):
                 return None

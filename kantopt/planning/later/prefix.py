@@ -65,7 +65,7 @@ def longest_legal_prefix(
     instance: Instance,
     outline: Sequence[Outline],
     steps: Steps,
-    late: Callable[[], bool] = lambda: False,
+    over: Callable[[], bool] = lambda: False,
 ) -> LegalPrefix:
     """Keep as many steps as are legal on a cluster together, in the order of the plan.
 
@@ -81,18 +81,18 @@ def longest_legal_prefix(
         The plan's waves, in a legal order.
     steps
         What is known of the steps.
-    late
+    over
         Whether the time is up: then what is known to be legal by then is kept, and no more.
     """
-    best = legal_prefix(instance, outline, steps, late)
+    best = legal_prefix(instance, outline, steps, over)
     if len(steps.actions) > SHORT:
         return best
     for identity in _rivals(best, steps.actions):
-        if late():
+        if over():
             break
         # A step may take the room of several others: without it there may be more.
         instead = {identity: ("room", "takes the room of more steps than one")}
-        other = legal_prefix(instance, outline, steps.without(instead), late)
+        other = legal_prefix(instance, outline, steps.without(instead), over)
         if other.length > best.length:
             best = other
     return best
@@ -113,12 +113,12 @@ def legal_prefix(
     instance: Instance,
     outline: Sequence[Outline],
     steps: Steps,
-    late: Callable[[], bool] = lambda: False,
+    over: Callable[[], bool] = lambda: False,
 ) -> LegalPrefix:
     """Keep steps as they come; then take those back that have no purpose after all."""
     first: dict[str, Cause] = {}  # once evictions are gone, others lack room and not what they said
     while True:
-        attempt = _Attempt(instance, outline, steps, late)
+        attempt = _Attempt(instance, outline, steps, over)
         attempt.take(range(len(outline)))
         blamed = attempt.blamed()
         first = {**attempt.causes, **first}
@@ -141,10 +141,10 @@ class _Attempt:
         instance: Instance,
         outline: Sequence[Outline],
         steps: Steps,
-        late: Callable[[], bool],
+        over: Callable[[], bool],
     ) -> None:
         self._instance = instance
-        self._late = late
+        self._over = over
         self._outline = outline
         self._steps = steps
         self.causes = dict(steps.causes)
@@ -167,7 +167,7 @@ class _Attempt:
         Most of a plan is legal most of the time, and judging a wave alone costs as much as judging
         them all.
         """
-        if self._late():
+        if self._over():
             return
         causes, kept, whole = dict(self.causes), dict(self._kept), set(self._whole)
         self._end = chunk.stop

@@ -66,7 +66,7 @@ class SearchTask:
 def search_task(
     incumbent: Incumbent,
     options: Options,
-    until: Deadline,
+    deadline: Deadline,
     workers: int,
     forbidden: Sequence[Placement] = (),
     part: float = 1.0,
@@ -76,14 +76,14 @@ def search_task(
     Where the clock does not decide, the limit of work is that of the whole run, or a part of it.
     """
     work = None
-    if until.deterministic and until.asked is not None:
-        work = until.asked * WORK_PER_SECOND * part
+    if deadline.deterministic and deadline.asked is not None:
+        work = deadline.asked * WORK_PER_SECOND * part
     return SearchTask(
         instance=incumbent.searched,
         tiers=incumbent.tiers,
         start=incumbent.placement,
         forbidden=tuple(forbidden),
-        budget=Budget(until, options.seed, workers, work, options.log),
+        budget=Budget(deadline, options.seed, workers, work, options.log),
         without=options.without,
         known=() if forbidden else incumbent.known.proved(),
     )

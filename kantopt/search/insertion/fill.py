@@ -81,7 +81,7 @@ CLOCK = 256
 
 
 def _late(scores: Scores, placed: int) -> bool:
-    return placed % CLOCK == CLOCK - 1 and scores.cut()
+    return placed % CLOCK == CLOCK - 1 and scores.over()
 
 
 def room_for(state: State, s: int, most: int, within: Mask | None = None) -> Ints:

@@ -37,11 +37,11 @@ class Scores:
     """Scores of a strategy, remembered per shape and renewed only for nodes that changed."""
 
     def __init__(
-        self, state: State, strategy: Strategy, cut: Callable[[], bool] = lambda: False
+        self, state: State, strategy: Strategy, over: Callable[[], bool] = lambda: False
     ) -> None:
         self.state = state
         self.strategy = strategy
-        self.cut = cut
+        self.over = over
         """Whether the time is up: what places many pods one by one looks at it now and then."""
         self._gpus = state.gpu_weight @ state.offered
         self._known: dict[int, _Known] = {}

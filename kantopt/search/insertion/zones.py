@@ -12,7 +12,7 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 
 
-def placer_of(state: State, strategy: Strategy, cut: Callable[[], bool] = lambda: False) -> Placer:
+def placer_of(state: State, strategy: Strategy, over: Callable[[], bool] = lambda: False) -> Placer:
     """Return who places jobs by a strategy, in the zone of the model by that of the zone.
 
     Who places job by job over time asks this as well: ``place(j)`` for one job after the other.
@@ -21,8 +21,8 @@ def placer_of(state: State, strategy: Strategy, cut: Callable[[], bool] = lambda
         strategy = Strategy.E_BINPACK
     zone = state.instance.model.zone
     if zone is None:
-        return Placer(Scores(state, strategy, cut))
-    return ZonedPlacer(state, strategy, zone, cut)
+        return Placer(Scores(state, strategy, over))
+    return ZonedPlacer(state, strategy, zone, over)
 
 
 class ZonedPlacer(Placer):
@@ -32,12 +32,12 @@ class ZonedPlacer(Placer):
     """
 
     def __init__(
-        self, state: State, strategy: Strategy, zone: Zone, cut: Callable[[], bool]
+        self, state: State, strategy: Strategy, zone: Zone, over: Callable[[], bool]
     ) -> None:
-        super().__init__(Scores(state, strategy, cut))
+        super().__init__(Scores(state, strategy, over))
         self._jobs = state.instance.zone_jobs
         self._inside = mask_of(state.size, state.instance.zone_nodes)
-        self._zone = Placer(Scores(state, Strategy(zone.strategy), cut))
+        self._zone = Placer(Scores(state, Strategy(zone.strategy), over))
 
     def place(self, j: int, *, within: Mask | None = None) -> bool:
         """Place a job in its zone; where that is full, outside; a gang at last on both sides."""

@@ -20,7 +20,7 @@ class Pushing(ABC):
     """Finds victims for jobs; every change that it leaves keeps the rules on evictions."""
 
     def __init__(self, placer: Placer) -> None:
-        self.placer, self.over = placer, placer.scores.cut
+        self.placer, self.over = placer, placer.scores.over
         self.state = placer.state
         self.victims = Victims(placer.state)
         self.put_back = PutBack(self.victims)

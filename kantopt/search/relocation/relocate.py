@@ -44,7 +44,7 @@ class Relocation:
     """
 
     def __init__(self, placer: Placer) -> None:
-        self.placer, self.over = placer, placer.scores.cut
+        self.placer, self.over = placer, placer.scores.over
         self.state = placer.state
         instance = self.state.instance
         self._movers, self._restarts = Movers(self.state), Restarts(self.state)

@@ -38,7 +38,7 @@ LISTED = 20_000_000
 """Work for listing them."""
 
 
-def bins(desk: Desk, until: Deadline) -> None:
+def bins(desk: Desk, deadline: Deadline) -> None:
     """Raise the bounds of tiers of unplaced pods, or place what they say may be placed.
 
     What is asked of the nodes leaves much aside: who may be where, what may be evicted. So what
@@ -46,7 +46,7 @@ def bins(desk: Desk, until: Deadline) -> None:
     """
     work = QUICK * MORE ** desk.before("bin-completion")
     for i, asked in _open(desk):
-        _close(desk, i, asked, work, until)
+        _close(desk, i, asked, work, deadline)
 
 
 def choose(desk: Desk, deadline: Deadline) -> None:
@@ -117,7 +117,7 @@ def _most(tiers: Sequence[Tier], values: Sequence[int]) -> list[int]:
     return [tier.most(value) for tier, value in pairs if _counts(tier)]
 
 
-def _close(desk: Desk, i: int, asked: Question, work: int, until: Deadline) -> None:
+def _close(desk: Desk, i: int, asked: Question, work: int, deadline: Deadline) -> None:
     """Try to leave out no more than the bound, then more and more; when that takes too long, less.
 
     The less is left out, the less may stay free of nodes, and the sooner it is told: bounds come
@@ -128,7 +128,7 @@ def _close(desk: Desk, i: int, asked: Question, work: int, until: Deadline) -> N
     bound = desk.incumbent.known.bound(i, values).bound
 
     def fill(value: int, share: int, *, evict: bool = True) -> list[Filled] | None:
-        spending = Work(work // share, until.cuts)
+        spending = Work(work // share, deadline.cuts)
         return asked.fill([*held, tier.most(value)], spending, evict=evict)
 
     def better(value: int, filled: list[Filled]) -> bool:

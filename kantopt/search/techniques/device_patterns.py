@@ -24,13 +24,13 @@ WORK = 5.0
 """Deterministic time for choosing what devices hold."""
 
 
-def fill(desk: Desk, until: Deadline) -> None:
+def fill(desk: Desk, deadline: Deadline) -> None:
     """Better the first open tier by placing what waits anew; takes a second or two."""
     opened = [i for i, v in enumerate(desk.incumbent.values) if desk.incumbent.floor(i) < v]
     if desk.forbidden or not opened:
         return
     for placement in filled(
-        desk.instance, desk.tiers, desk.incumbent.values, opened[0], until.cuts
+        desk.instance, desk.tiers, desk.incumbent.values, opened[0], deadline.cuts
     ):
         better = measure(desk.instance, placement, desk.tiers) < desk.incumbent.values
         if better and not check(desk.instance, placement):

@@ -11,7 +11,7 @@ from kantopt.search.engine.desk import Desk
 UNTIL_OPEN = "relaxation, to the first tier that stays open"
 
 
-def relax(desk: Desk, until: Deadline) -> None:
+def relax(desk: Desk, deadline: Deadline) -> None:
     """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most.
 
     Where counts of domains come next the tiers below one that stays open wait until that is done:
@@ -28,7 +28,7 @@ def relax(desk: Desk, until: Deadline) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
     known = desk.incumbent.known.bounds(locks)
-    asked = desk.instance, desk.tiers, locks, until
+    asked = desk.instance, desk.tiers, locks, deadline
     # By its second turn the planner has closed most tiers, and fine classes take long.
     finest = again or awaited or desk.budget.work is not None
     left = relaxed_bounds(*asked, bound=bound, floors=known, beyond=beyond, finest=finest)
@@ -36,9 +36,9 @@ def relax(desk: Desk, until: Deadline) -> None:
         desk.looked_at["relaxation"] = locks
 
 
-def cut(desk: Desk, until: Deadline) -> None:
+def cut(desk: Desk, deadline: Deadline) -> None:
     """Prove what no patterns of shares of nodes and devices can hold."""
     locks = desk.looked_at["cutting-stock"] = desk.incumbent.values
-    for tier, value in cutting_bounds(desk.instance, desk.tiers, locks, until):
+    for tier, value in cutting_bounds(desk.instance, desk.tiers, locks, deadline):
         if value > desk.incumbent.known.bound(tier, locks).bound:
             desk.proved(tier, value, locks[:tier], "column-generation")

@@ -37,13 +37,13 @@ _SPREAD = 1 / 10
 _MOST_BEYOND = 3
 
 
-def closer(desk: Desk, until: Deadline) -> None:
+def closer(desk: Desk, deadline: Deadline) -> None:
     """Bring the gangs of the best plan closer together, by other chances each time."""
     if not desk.incumbent.missing:
         desk.looked_at["squeaky-wheel"] = desk.incumbent.values
         seed = desk.budget.seed + desk.before("squeaky-wheel")
         rounds = _rounds(desk.instance, desk.budget.work)
-        asked = desk.instance, desk.incumbent.placement, desk.tiers, until, desk.judged
+        asked = desk.instance, desk.incumbent.placement, desk.tiers, deadline, desk.judged
         regroup(*asked, seed=seed, rounds=rounds)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.imported import Imported, ImportFacts
 from kantopt.planning.doubts import doubts
-from kantopt.planning.lifting import causes, features
 from kantopt.planning.queue_victims import Spared, spared, without_spared
 from kantopt.planning.strict_order import behind_line
 from kantopt.problem.build import build_instance
@@ -22,7 +21,7 @@ from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.features import FEATURES, Feature
 from kantopt.schema.files import load_raw
 from kantopt.schema.garbage import kept
-from kantopt.schema.hints import quote
+from kantopt.schema.hints import named, quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.policy import Policy
@@ -30,7 +29,7 @@ from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.replicas import names_of, replicated
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.stays import Liftable
+from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
 
@@ -139,7 +138,8 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
-    assume, lifting = features(how.assume), causes(how.disturb)
+    assume = named("--assume", how.assume, FEATURES)
+    lifting = named("--disturb", how.disturb, LIFTABLE)
     disturb: tuple[Liftable, ...] = ()
     native = [raw for raw in raws if not is_foreign(raw.data)]
     foreign = [raw for raw in raws if is_foreign(raw.data)]
@@ -155,7 +155,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if foreign and not problems:
         models = [model for raw, doc in pairs for model in _models_in(doc, raw.file)]
         keys = {key for model in models for key in exempt_keys(model)}
-        disturb = causes((*lifting, *(cause for each in models for cause in each.disturb)))
+        lifted = {*lifting, *(cause for each in models for cause in each.disturb)}
+        disturb = tuple(cause for cause in LIFTABLE if cause in lifted)
         how = replace(how, labels=how.labels | keys, disturb=disturb)
         how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
         read, annotated = imported(foreign, how, patterns_known=asked)

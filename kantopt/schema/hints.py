@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeVar
 
+from kantopt.errors import UsageError
+
+_Name = TypeVar("_Name", bound=str)
 _LONGEST = 60
 
 
@@ -116,6 +119,21 @@ def one_of(words: Sequence[str], longest: int = 20) -> str:
     if len(plain) <= 2:
         return " or ".join(plain)
     return f"one of {listed(plain, longest)}"
+
+
+def named(option: str, names: Collection[str], known: Sequence[_Name]) -> tuple[_Name, ...]:
+    """Return those of the known names that an option names, in their order.
+
+    Raises
+    ------
+    UsageError
+        If one is not known.
+    """
+    for name in names:
+        if name not in known:
+            expected = f"{one_of(known)}{perhaps(name, known)}"
+            raise UsageError(f"{option}: found {quote(name)}, expected {expected}")
+    return tuple(each for each in known if each in names)
 
 
 def path_text(path: Iterable[str | int]) -> str:

@@ -180,7 +180,7 @@ def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
         why = _used_up(state, s, ways) or "no plan that moves it was found"
         return f"{taking} of {state.size} nodes would take a pod, but {why}"
     listed = first_of([nodes[n].name for n in fit], _NAMED)
-    if not any(movers.close(s, spot.node)[n] for spot in spots for n in fit):
+    if not any(movers.within_topology(s, spot.node)[n] for spot in spots for n in fit):
         return _why_close(state.instance, podset, listed)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 

@@ -13,9 +13,9 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
-from kantopt.search.beside import beside
 from kantopt.search.causes import Causes
 from kantopt.search.counts.neighbours import REFUSALS
+from kantopt.search.fit_together import fit_together
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask
@@ -299,7 +299,7 @@ class Reasons:
         if not state.neighbours.concern(s):
             return None
         free = rooms(state, state.shape[s], pods) * state.allowed(s)
-        if int(free.sum()) < pods or (room := beside(state, s, pods)) >= pods:
+        if int(free.sum()) < pods or (room := fit_together(state, s, pods)) >= pods:
             return None
         left = room_for(state, s, pods)
         closed: Mask = (free > 0) & (left == 0)
@@ -325,7 +325,7 @@ class Reasons:
         )
 
     def _room(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
-        room = beside(self.now, s, pods)
+        room = fit_together(self.now, s, pods)
         if room >= pods:
             return None
         causes = self._causes(self.now, s)

@@ -10,7 +10,7 @@ from kantopt.planning.capacity.copies import MOST_PODS, Copies
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.capacity import DomainRoom, LevelRoom, Share
 from kantopt.schema.model import Rule
-from kantopt.search.beside import beside
+from kantopt.search.fit_together import fit_together
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints
@@ -48,7 +48,7 @@ def levels_of(copies: Copies) -> Levels:
         s = role.podsets[0]
         room = room_for(state, s, MOST_PODS)
         admitted = state.admitted(s, MOST_PODS)
-        together = min(admitted, beside(state, s, min(MOST_PODS, max(1, int(room.sum())))))
+        together = min(admitted, fit_together(state, s, min(MOST_PODS, max(1, int(room.sum())))))
         rows += _rows(copies, instance, role.name, room, together)
         if len(job.roles) == 1:
             quota = None if admitted >= MOST_PODS else admitted

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
 
-Run = Callable[["Desk", "Deadline"], bool | None]
+Procedure = Callable[["Desk", "Deadline"], bool | None]
 """Betters what is on the desk until the deadline.
 
 True means that there provably is no legal placement at all."""
@@ -42,10 +42,10 @@ class Technique:
     hinders: Callable[[Desk], str] = _always
     """Says in a few words why it does not apply; nothing if it does."""
 
-    def load(self) -> Run:
+    def load(self) -> Procedure:
         """Load and return what runs in its turn."""
         module, _, function = self.where.partition(":")
-        run: Run = getattr(import_module(f"kantopt.search.techniques.{module}"), function)
+        run: Procedure = getattr(import_module(f"kantopt.search.techniques.{module}"), function)
         return run
 
 

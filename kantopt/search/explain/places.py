@@ -11,9 +11,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import CAPACITY, DISKS, FREE, SHARED_VOLUME, gpu_milli
-from kantopt.search.beside import beside
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.counts.neighbours import REFUSALS
+from kantopt.search.fit_together import fit_together
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.shapes import Ints, Mask
@@ -125,7 +125,7 @@ class Survey:
         return Places(
             podset=s,
             wanted=wanted,
-            room=beside(self.now, s, max(1, wanted), open_nodes),
+            room=fit_together(self.now, s, max(1, wanted), open_nodes),
             available=tuple(np.flatnonzero(open_nodes).tolist()),
             reasons=tuple(reasons),
             free=self._free(s),

@@ -12,7 +12,7 @@ from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.order.ledger import Ledger
-from kantopt.search.order.steps import Hop, Rooms, State, Step, units_in_order
+from kantopt.search.order.steps import Configuration, Hop, Rooms, Step, units_in_order
 from kantopt.search.order.units import Key, Unit, may_step_aside, taken
 
 CHECKS = 100_000
@@ -58,7 +58,7 @@ class _Search:
         found = places(instance, self.podsets, units, before, len(movers))
         self.places = [found[s] for s in self.podsets]
         start = tuple(tuple(sorted(self._spots(movers, s, "source"))) for s in self.podsets)
-        self.start = State(start, 0)
+        self.start = Configuration(start, 0)
         self.rooms = Rooms(instance, self.podsets, self.start, self.atoms, before)
         self.checks = 0
         limit = instance.model.limits.moves
@@ -68,7 +68,7 @@ class _Search:
     def _spots(movers: Sequence[Change], s: int, end: str) -> list[Spot]:
         return [getattr(change, end) for change in movers if change.podset == s]
 
-    def _away(self, state: State) -> int:
+    def _away(self, state: Configuration) -> int:
         """Pods that are not where they should end."""
         return sum(
             (Counter(goal) - Counter(at)).total()
@@ -106,13 +106,13 @@ class _Search:
                     heapq.heappush(heap, (more, still + undone, next(number), other))
         return None
 
-    def _steps(self, state: State) -> Iterator[tuple[Step, State]]:
+    def _steps(self, state: Configuration) -> Iterator[tuple[Step, Configuration]]:
         """All that can be done next."""
         view = self.rooms.view(state)
         self.checks += len(self.atoms)
         for i in range(len(self.atoms)):
             if not state.done >> i & 1 and view.admits_atom(i):
-                yield Step((), i), State(state.at, state.done | 1 << i)
+                yield Step((), i), Configuration(state.at, state.done | 1 << i)
         for k, at in enumerate(state.at):
             for source in dict.fromkeys(at):
                 self.checks += len(self.places[k])
@@ -125,7 +125,7 @@ class _Search:
             if view.admits(hops):
                 yield Step(hops), state.moved(hops)
 
-    def _joint(self, state: State) -> Iterator[tuple[Hop, ...]]:
+    def _joint(self, state: Configuration) -> Iterator[tuple[Hop, ...]]:
         """Sets of restarts that could go to where they end all at once."""
         options: list[list[Hop | None]] = []
         for k, at in enumerate(state.at):
@@ -151,7 +151,7 @@ class _Search:
                 return
 
 
-_Key = tuple[State, tuple[int, ...]]
+_Key = tuple[Configuration, tuple[int, ...]]
 
 
 def _back(came: dict[_Key, tuple[_Key, Step]], key: _Key) -> list[Step]:

@@ -30,20 +30,20 @@ class Step(NamedTuple):
     atom: int | None = None
 
 
-class State(NamedTuple):
+class Configuration(NamedTuple):
     """Where the moving pods of each pod set are, sorted; a bit for each atom that is done."""
 
     at: tuple[tuple[Spot, ...], ...]
     done: int
 
-    def moved(self, hops: Sequence[Hop]) -> State:
+    def moved(self, hops: Sequence[Hop]) -> Configuration:
         """Return the state after some pods have moved."""
         at = [list(spots) for spots in self.at]
         for hop in hops:
             at[hop.k].remove(hop.source)
         for hop in hops:
             at[hop.k].append(hop.target)
-        return State(tuple(tuple(sorted(spots)) for spots in at), self.done)
+        return Configuration(tuple(tuple(sorted(spots)) for spots in at), self.done)
 
 
 class Counted:
@@ -109,7 +109,7 @@ class Rooms:
         self,
         instance: Instance,
         podsets: Sequence[int],
-        start: State,
+        start: Configuration,
         atoms: Sequence[Unit],
         before: Sequence[Unit],
     ) -> None:
@@ -124,7 +124,7 @@ class Rooms:
         self.unit = cache(self._unit)
         self.taken = cache(lambda s, spot: tuple(taken(instance, s, spot)))
 
-    def _all_moves(self, start: State) -> Iterator[Unit]:
+    def _all_moves(self, start: Configuration) -> Iterator[Unit]:
         for k, at in enumerate(start.at):
             for spot in at:
                 yield Unit(self.instance, (Change(self.podsets[k], spot, spot, 1),))
@@ -133,7 +133,7 @@ class Rooms:
         changes = (Change(self.podsets[hop.k], hop.source, hop.target, 1) for hop in hops)
         return Unit(self.instance, tuple(changes))
 
-    def changed(self, state: State) -> Iterator[Change]:
+    def changed(self, state: Configuration) -> Iterator[Change]:
         """How a state differs from the snapshot, as changes."""
         yield from self._before
         for k, (before, at) in enumerate(zip(self.start.at, state.at, strict=True)):
@@ -145,7 +145,7 @@ class Rooms:
             if state.done >> i & 1:
                 yield from unit.changes
 
-    def view(self, state: State) -> View:
+    def view(self, state: Configuration) -> View:
         """Look at one state."""
         return View(self, state)
 
@@ -153,7 +153,7 @@ class Rooms:
 class View:
     """One state: what is free in it, and what may therefore be done next."""
 
-    def __init__(self, rooms: Rooms, state: State) -> None:
+    def __init__(self, rooms: Rooms, state: Configuration) -> None:
         self._rooms, self._state = rooms, state
         self._gone: dict[Key, int] = {}
         for change in rooms.changed(state):

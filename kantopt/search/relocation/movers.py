@@ -62,9 +62,9 @@ class Movers:
             state.neighbours.add(s, source.node, 1, arrival=False)
             if admitted is not None:
                 mask &= admitted
-        return mask & self.close(s, source.node)
+        return mask & self.within_topology(s, source.node)
 
-    def close(self, s: int, n: int) -> Mask:
+    def within_topology(self, s: int, n: int) -> Mask:
         """Nodes that a pod may move to from a node as far as required topology says."""
         instance = self.state.instance
         mask, podset = np.ones(self.state.size, dtype=np.bool_), instance.podsets[s]

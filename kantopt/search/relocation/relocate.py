@@ -331,7 +331,7 @@ class Relocation:
         # The job's own pods stay: new ones, and where they say in which domain the others must be.
         lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
         close = {
-            (s, spot.node): elsewhere & self._movers.close(s, spot.node)
+            (s, spot.node): elsewhere & self._movers.within_topology(s, spot.node)
             for s, spot, _ in lifted
             if not self._movers.untied(s)
         }

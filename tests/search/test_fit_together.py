@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kantopt.search.beside import beside
 from kantopt.search.explain.places import Survey
+from kantopt.search.fit_together import fit_together
 from kantopt.search.reasons import first_reason
 from kantopt.search.state import State
 from tests.verify.world import HOST, job, node, pods, podset_of, question
@@ -74,7 +74,7 @@ def test_as_many_are_counted_as_fit(rule: str, key: str) -> None:
         instance = _asked(free, rule, key, 12)
         state, s = State(instance), podset_of(instance, "j")
         before = state.placement()
-        assert beside(state, s, 12) == _most(free, rule, key), free
+        assert fit_together(state, s, 12) == _most(free, rule, key), free
         assert state.placement() == before
         rule_named, words = first_reason(instance, instance.current, instance.podsets[s].job)
         fit = _most(free, rule, key)

@@ -12,7 +12,7 @@ COUNTED = 1000
 """Pods that are counted one by one; of more it is what each node holds by itself."""
 
 
-def beside(state: State, s: int, most: int, within: Mask | None = None) -> int:
+def fit_together(state: State, s: int, most: int, within: Mask | None = None) -> int:
     """Return how many of ``most`` pods of a pod set fit together, each where neighbours admit it.
 
     Of pods that nobody looks at it is the sum of what nodes hold. Others are placed one after the

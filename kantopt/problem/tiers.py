@@ -88,6 +88,11 @@ class Tier:
         return sum(shape.weight for shape in self.mix)
 
     @property
+    def counts_unplaced(self) -> bool:
+        """Whether it counts what is not placed, but not beyond the minimum of gangs."""
+        return self.metric is Metric.UNPLACED and not self.surplus
+
+    @property
     def counts_pods(self) -> bool:
         """Of ``evictions``: whether pods count, whatever they cost."""
         return self.metric is Metric.EVICTIONS and self.unit == "pods"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Rule
 from kantopt.search.presolve import binding_queues
 from kantopt.search.shapes import ClassNeed
 from kantopt.search.state import State
@@ -50,7 +50,7 @@ def kinds_of(state: State, tiers: Sequence[Tier]) -> list[LooseKind]:
     """
     instance = state.instance
     queues, may = binding_queues(instance), freedom_of(instance)
-    units = [t for t in tiers if t.metric is Metric.UNPLACED and not t.surplus]
+    units = [t for t in tiers if t.counts_unplaced]
     alike: dict[tuple[Hashable, tuple[int, ...]], list[PodSet]] = {}
     for podset in instance.podsets:
         free = may.binds[podset.index] and podset.index not in may.close

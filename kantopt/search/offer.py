@@ -60,7 +60,7 @@ def squeaky(best: Incumbent, asked: Collection[int] = ()) -> set[int]:
     tiers = [
         tier
         for i, tier in enumerate(best.tiers)
-        if tier.metric is Metric.UNPLACED and not tier.surplus and best.values[i] > best.floor(i)
+        if tier.counts_unplaced and best.values[i] > best.floor(i)
     ]
     waiting = {job.index for job in jobs if instance.pending_of(job.index)}.difference(asked)
     gangs = {j for j in waiting - new_jobs(best) if jobs[j].is_gang}

@@ -17,6 +17,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.presolve import presolved
 from kantopt.verify.step import Step, standing_loads
 from kantopt.verify.victims.preemptors import preemptors_of
+from kantopt.verify.waves.rooms import restarts
 
 Key = tuple[str, int, int, int]
 """Something of which there is only so much.
@@ -53,7 +54,7 @@ class Unit:
     @cached_property
     def restarts(self) -> bool:
         """Whether all it does is to move pods that are gone before they are back."""
-        return all(_restarts(self.instance, change) for change in self.changes)
+        return all(restarts(self.instance, change) for change in self.changes)
 
     @cached_property
     def _flows(self) -> tuple[dict[Key, int], dict[Key, int]]:
@@ -62,7 +63,7 @@ class Unit:
         going: Counter[Key] = Counter()
         coming: Counter[Key] = Counter()
         for change in self.changes:
-            restarting = _restarts(self.instance, change)
+            restarting = restarts(self.instance, change)
             for spot, sum_ in (
                 (change.source, going if restarting else frees),
                 (change.target, coming if restarting else needs),
@@ -78,7 +79,7 @@ class Unit:
                 frees[key] += going[key] - own
         if self.instance.on(Rule.DISRUPTION):
             for change in self.changes:
-                restarting = _restarts(self.instance, change)
+                restarting = restarts(self.instance, change)
                 if restarting or change.kind == "evict":
                     for b in self.instance.podsets[change.podset].budgets:
                         needs["budget", b, 0, 0] += change.pods
@@ -100,10 +101,6 @@ class Unit:
     def frees(self) -> dict[Key, int]:
         """What is free afterwards."""
         return self._flows[1]
-
-
-def _restarts(instance: Instance, change: Change) -> bool:
-    return change.kind == "move" and instance.job_of(change.podset).move_mode == "restart"
 
 
 def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Key, int]]:

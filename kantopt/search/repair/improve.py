@@ -95,7 +95,7 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
     for tier in tiers:
         if tier.metric in _DISTURBED:
             break
-        if tier.metric is Metric.UNPLACED and not tier.surplus:
+        if tier.counts_unplaced:
             found.append(
                 [
                     tier.weight(podset) if tier.concerns(instance.job_of(podset.index)) else 0

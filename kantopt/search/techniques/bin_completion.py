@@ -15,7 +15,6 @@ from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric
 from kantopt.search.bins.contents import SpentError, Work
 from kantopt.search.bins.packing import Filled
 from kantopt.search.bins.question import Question, question
@@ -101,20 +100,17 @@ def _open(desk: Desk) -> Iterator[tuple[int, Question]]:
         return
     for i, tier in enumerate(desk.tiers):
         desk.refresh()  # what has been placed elsewhere is not to be looked for
-        if _counts(tier) and desk.incumbent.floor(i) < desk.incumbent.values[i]:
-            asked = question(desk.instance, [*filter(_counts, desk.tiers[:i]), tier])
+        if tier.counts_unplaced and desk.incumbent.floor(i) < desk.incumbent.values[i]:
+            above = (other for other in desk.tiers[:i] if other.counts_unplaced)
+            asked = question(desk.instance, [*above, tier])
             if asked is not None:
                 yield i, asked
-
-
-def _counts(tier: Tier) -> bool:
-    return tier.metric is Metric.UNPLACED and not tier.surplus
 
 
 def _most(tiers: Sequence[Tier], values: Sequence[int]) -> list[int]:
     """Return what some tiers may leave unplaced, of those that count that."""
     pairs = zip(tiers, values, strict=False)
-    return [tier.most(value) for tier, value in pairs if _counts(tier)]
+    return [tier.most(value) for tier, value in pairs if tier.counts_unplaced]
 
 
 def _close(desk: Desk, i: int, asked: Question, work: int, deadline: Deadline) -> None:

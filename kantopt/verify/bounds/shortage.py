@@ -13,7 +13,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
 from kantopt.verify.bounds.departures import evictable, most_on_nodes
 
@@ -98,7 +98,7 @@ def bound_shortage(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     """
     if not instance.on(Rule.CAPACITY):
         return 0
-    held = tuple(other for other in above if _holds(other))
+    held = tuple(other for other in above if other.counts_unplaced)
     values = tuple(above[other] for other in held)
     return max((trade.least(values) for trade in _trades(tier, instance, held)), default=0)
 
@@ -135,10 +135,6 @@ def _overlapping(tier: Tier, held: tuple[Tier, ...]) -> tuple[Tier, ...]:
     """
     mine = tier.priority
     return tuple(o for o in held if mine is None or o.priority is None or o.priority == mine)
-
-
-def _holds(tier: Tier) -> bool:
-    return tier.metric is Metric.UNPLACED and not tier.surplus
 
 
 @lru_cache(maxsize=4)

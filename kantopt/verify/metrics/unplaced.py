@@ -253,7 +253,7 @@ def _held(instance: Instance, above: Mapping[Tier, int]) -> _Held:
     for j, gpus in _staying(instance).items():
         held[instance.jobs[j].priority, instance.jobs[j].may_preempt] += gpus
     for tier, value in above.items():
-        counts = tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus
+        counts = tier.counts_unplaced and tier.unit == "milli-GPU"
         if counts and tier.priority is not None:
             key = tier.priority, tier.preempts
             held[key] = max(held[key], sum(_cores(tier, instance)) - value)
@@ -327,7 +327,7 @@ def least_pods(instance: Instance, above: Mapping[Tier, int]) -> tuple[int, ...]
         for podset in instance.podsets
     ]
     for tier, value in above.items():
-        if tier.metric is not Metric.UNPLACED or tier.surplus or value:
+        if not tier.counts_unplaced or value:
             continue
         for job in concerned(instance, tier):
             if job.is_gang and job.min_count and len(job.roles) > 1:
@@ -366,7 +366,7 @@ def least_gpus(instance: Instance, above: Mapping[Tier, int]) -> int:
     held = _held(instance, above)
     everybody = 0
     for tier, value in above.items():
-        counts = tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus
+        counts = tier.counts_unplaced and tier.unit == "milli-GPU"
         if counts and tier.priority is None:
             everybody = max(everybody, sum(_cores(tier, instance)) - value)
     return max(everybody, sum(_of_priority(held, p) for p in {p for p, _ in held}))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Violation, beyond, standing_loads
@@ -17,7 +18,7 @@ _Place = tuple[int, int | None, int]
 """Node, device (``None``: the node itself) and resource."""
 
 
-def restarts(instance: Instance, action: Action) -> bool:
+def restarts(instance: Instance, action: Action | Change) -> bool:
     """Whether pods are gone before they are back."""
     return action.kind == "move" and instance.job_of(action.podset).move_mode == "restart"
 

@@ -198,12 +198,7 @@ def _step(instance: Instance, tier: Tier) -> int:
 
 def _counts_gpus(tier: Tier) -> bool:
     """Whether a tier counts the GPUs of pods that are not placed."""
-    return (
-        tier.metric is Metric.UNPLACED
-        and tier.unit == "milli-GPU"
-        and not tier.surplus
-        and tier.target is None
-    )
+    return tier.counts_unplaced and tier.unit == "milli-GPU" and tier.target is None
 
 
 def _nobody_leaves(instance: Instance) -> bool:

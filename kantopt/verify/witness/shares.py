@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric
 from kantopt.verify.bounds.stock import Cut, cuts, least_missing, stock_of
 from kantopt.verify.witness.multipliers import check_multipliers
 
 
 def counts_pods(tier: Tier) -> bool:
     """Whether a tier counts what stays unplaced by the weight of its pods."""
-    return tier.metric is Metric.UNPLACED and not tier.surplus and tier.unit != "jobs"
+    return tier.counts_unplaced and tier.unit != "jobs"
 
 
 def share_name(instance: Instance, cut: Cut, size: int) -> str:

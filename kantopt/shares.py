@@ -58,6 +58,8 @@ RECREATE = 1 / 3
 """For placing more pods around the best of them."""
 DRAIN = VACATE = 0.15
 """For moving pods off nodes and domains, each."""
+VACATE_PLAIN = 0.5
+"""Of that, without others who make way."""
 FIT = GAIN = 0.5
 """For making room for jobs, and for lowering sums over nodes: plans have little else to do then."""
 REGROUP, REGROUP_BESIDE = 0.5, 0.25

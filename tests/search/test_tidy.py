@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -11,6 +13,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search.state import State
 from kantopt.search.tidy.gains import Gains
 from kantopt.search.tidy.improve import tidy
+from kantopt.search.tidy.vacate import Vacation
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.agreement.test_goals import with_goals
@@ -92,6 +95,37 @@ def test_nobody_is_placed_in_the_room_of_victims_that_it_may_not_evict() -> None
     fit: Any = {"unplaced": {"unit": "job", "target": 0}}
     instance, start = victims(low, blocks, objectives=[fit, "moves"])
     assert tidied(instance, start) == (0, 1, 0)
+
+
+def on_nodes(*loads: str) -> Instance:
+    """Nodes of 8 GPUs to be emptied; each string says how many GPUs each pod of a node has."""
+    names = "abcdefgh"[: len(loads)]
+    alone = [
+        job(f"{name}{i}", pods(gpu=int(gpus), on=[name]))
+        for name, load in zip(names, loads, strict=True)
+        for i, gpus in enumerate(load)
+    ]
+    return asked([node(name, gpu=8) for name in names], alone, EMPTY)
+
+
+def test_orders_near_the_best_one_empty_more_or_move_fewer() -> None:
+    assert tidied(on_nodes("43", "113111", "", "2", "4", "3")) == (3, 3)
+    assert tidied(on_nodes("", "1", "212", "", "23", "23")) == (2, 3)
+
+
+def test_others_make_way_only_in_the_last_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take long, and where the bounds are met mostly more moves."""
+    ejecting: list[bool] = []
+    run = Vacation.run
+
+    def noted(*given: Any, eject: bool) -> tuple[int, ...]:
+        ejecting.append(eject)
+        return run(*given, eject=eject)
+
+    monkeypatch.setattr(Vacation, "run", noted)
+    tidied(on_nodes("43", "2", "1"))
+    assert ejecting[0] < ejecting[-1]
+    assert ejecting == sorted(ejecting)
 
 
 def test_racks_are_emptied_and_empty_nodes_elsewhere_may_take_their_pods() -> None:

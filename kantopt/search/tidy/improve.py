@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
@@ -20,11 +22,14 @@ from kantopt.search.tidy.drain import Drain
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.slots import Slots
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
-from kantopt.shares import DRAIN, FIT, GAIN, VACATE
+from kantopt.shares import DRAIN, FIT, GAIN, VACATE, VACATE_PLAIN
 from kantopt.verify.metrics import bound_of, measure
 
-RESTARTS = 12
-"""Orders of groups to try, the first without chance."""
+RESTARTS, RESTARTS_EJECTING = 200, 12
+"""Orders of groups to try at most, the first without chance, and of those where others make way."""
+CHANGED, NOISE = 1 / 8, (-0.5, 1.0)
+"""Share of the nodes by which an order differs from the best, and by how much more, or less, the
+moves there count in it."""
 MOST_CELLS = 60_000_000
 """Pods times nodes of all orders together, but for the first."""
 
@@ -76,15 +81,17 @@ def _drain(
 
 def _legal_part(
     state: State, begin: int, marks: list[int], found: Callable[[Placement], bool]
-) -> None:
+) -> bool:
     """Take moves back, the latest half of them each time, until what is left is legal.
 
     Supposes that what is illegal stays so with more moves. ``begin`` is before the first of them,
-    and ``marks`` where each ends.
+    and ``marks`` where each ends. Returns whether none had to be taken back.
     """
+    moves = len(marks)
     while not found(state.placement()) and marks:
         del marks[len(marks) // 2 :]
         state.undo(marks[-1] if marks else begin)
+    return len(marks) == moves
 
 
 def _fit(
@@ -159,13 +166,36 @@ def _vacate(
     seed: int,
     found: Callable[[Placement], bool],
 ) -> None:
-    rng = random.Random(seed)
-    state = State(instance, start)
-    vacation = Vacation(state, tiers)
+    """Empty nodes in one order after the other, each the best so far but for a few nodes.
+
+    None goes on where the bounds are met. Those where others make way take much longer, and mostly
+    more moves: they come last.
+    """
+    rng, state, nodes = random.Random(seed), State(instance, start), range(len(instance.nodes))
+    least = [tier.most(bound_of(tier, instance, {})) for tier in tiers]
+    goals = (replace(tier, target=most) for tier, most in zip(tiers, least, strict=True))
+    vacation = Vacation(state, tuple(goals))
     pods = sum(podset.count for podset in instance.podsets if podset.running)
-    for i in range(max(1, min(RESTARTS, MOST_CELLS // (1 + pods * len(instance.nodes))))):
-        vacation.run(deadline.cuts, rng if i else None, eject=i % 2 == 1)
-        _legal_part(state, 0, vacation.marks, found)
-        state.undo(0)
-        if deadline.cuts():
-            return
+    orders = max(1, MOST_CELLS // (1 + pods * len(nodes)))
+    best: tuple[tuple[int, ...], int] | None = None
+    best_noise = [0.0] * len(nodes)
+    plain = deadline.share(VACATE_PLAIN)
+
+    def over() -> bool:
+        """Whether there is no time, or an order has more moves than one that met the bounds."""
+        if best is not None and not any(best[0]):
+            return deadline.cuts() or state.pace.moves > best[1]
+        return deadline.cuts() or (not eject and plain.cuts())
+
+    for eject, restarts in ((False, RESTARTS), (True, RESTARTS_EJECTING)):
+        for i in range(min(orders, restarts)):
+            noise = list(best_noise)
+            for n in rng.sample(nodes, math.ceil(len(nodes) * CHANGED)) if i else ():
+                noise[n] = rng.uniform(*NOISE)
+            made = (vacation.run(over, noise, eject=eject), state.pace.moves)
+            better = best is None or made <= best
+            if better and _legal_part(state, 0, vacation.marks, found):
+                best, best_noise = made, noise
+            state.undo(0)
+            if over():
+                break

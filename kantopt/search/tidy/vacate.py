@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -96,16 +95,16 @@ class Vacation:
         self._ejection, self._eject = Ejection(state, self.movers, self._fullest), False
 
     def run(
-        self, over: Callable[[], bool], rng: random.Random | None = None, *, eject: bool = False
-    ) -> None:
-        """Empty as many groups as the targets of the tiers ask for; ``marks`` says which moves.
+        self, over: Callable[[], bool], noise: Sequence[float] = (), *, eject: bool = False
+    ) -> tuple[int, ...]:
+        """Empty as many groups as the targets of the tiers ask for; say what is left beyond them.
 
-        ``rng`` varies the order in which groups are tried that take about as many moves. With
-        ``eject`` others make way on nodes that take a pod only then: more groups can be emptied,
-        of which fewer may be left to be.
+        ``marks`` says which moves. ``noise`` of a group's first node is by how much its moves
+        count more when it is said which group is next. With ``eject`` others make way on nodes
+        that take a pod only then: more groups can be emptied, of which fewer may be left to be.
         """
         used, self._eject = self._used.copy(), eject
-        self.marks = []
+        self.marks, beyond = [], []
         arrived = np.zeros(self.state.size, dtype=np.bool_)
         for tier in self._tiers:
             group_of = groups_of(self.state.instance, tier)
@@ -113,10 +112,10 @@ class Vacation:
             in_use = sum(fees[next(iter(nodes))] for nodes in _members(group_of, used).values())
             enough = (tier.target or 0) - self._drawn_by_gpus(tier)
             order = [group for group in self._groups(group_of, used) if fees[group.nodes[0]]]
-            noise = {id(group): 0.0 if rng is None else rng.random() for group in order}
-            order.sort(
-                key=lambda group: group.moves / fees[group.nodes[0]] * (1 + 0.5 * noise[id(group)])
-            )
+            worth = [
+                (1 + noise[n] if noise else 1.0) / fee if fee else 0.0 for n, fee in enumerate(fees)
+            ]
+            order.sort(key=lambda group: group.moves * worth[group.nodes[0]])
             for group in order:
                 if over() or in_use <= enough:
                     break
@@ -133,6 +132,8 @@ class Vacation:
                     used[taken] = True
                     used[nodes] = False
                     in_use -= gain
+            beyond.append(max(0, in_use - enough))
+        return tuple(beyond)
 
     def _exchange(
         self,

@@ -18,6 +18,9 @@ FEW_NODES, MOST_NODES = 64, 2_000
 """Nodes up to which counts of domains take tenths of a second, and beyond which a neighbourhood
 takes longer to write down than they do."""
 
+SO_FEW_NODES = 32
+"""Nodes up to which columns of disruption, or the exact model of the whole, are soon done."""
+
 
 def nothing_new(name: str) -> Callable[[Desk], str]:
     """Make a condition: the technique has not looked at the best plan yet."""
@@ -56,8 +59,7 @@ def no_gangs(desk: Desk) -> str:
 
 def first_open(desk: Desk, metrics: Collection[Metric]) -> bool:
     """Whether the first tier that is not proved is of one of these metrics."""
-    best, tiers = desk.incumbent, enumerate(desk.tiers)
-    first = next((tier for i, tier in tiers if best.floor(i) < best.values[i]), None)
+    first = desk.incumbent.first_open
     return first is not None and first.metric in metrics
 
 
@@ -122,3 +124,10 @@ def before_disruption(desk: Desk) -> str:
     from kantopt.search.columns.program import DISRUPTION
 
     return "" if first_open(desk, DISRUPTION) else "something else is open first"
+
+
+def before_columns(desk: Desk) -> str:
+    """Say why a few nodes are not planned anew before there are columns of disruption."""
+    if len(desk.instance.nodes) <= SO_FEW_NODES:
+        return "so few nodes that columns are quick"
+    return before_disruption(desk)

@@ -19,6 +19,7 @@ from kantopt.problem.tiers import OF_WHO_IS_PLACED, changes_tier
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.applicability import (
     after_domains,
+    before_columns,
     before_disruption,
     close_enough,
     devices_in_use,
@@ -138,6 +139,7 @@ FIRST = (
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
     # The planner is about to have a plan that places more; what comes next is long to write down.
+    Turn(NEIGHBOURHOODS, 0.25, patience=0.3, waits=0.1, hinders=before_columns),
     Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=before_disruption),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )
@@ -147,6 +149,7 @@ IN_TURN = (
     Turn(SQUEAKY_WHEEL, 0.2),
     Turn(BIN_COMPLETION),
     Turn(COVERING, 0.4),
+    Turn(NEIGHBOURHOODS, 0.4, hinders=before_columns),
     Turn(DISRUPTION_COLUMNS, 0.6),  # needs its time and then changes a lot
     Turn(NEIGHBOURHOODS, 0.4),
     Turn(CP_SAT, 0.4),

@@ -25,6 +25,8 @@ from kantopt.search.techniques.neighbourhoods import (
     Choice,
     Neighbourhoods,
     View,
+    between_moved,
+    nearby,
     several_domains,
     whole_domains,
 )
@@ -34,7 +36,7 @@ from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import hard_question
-from tests.search.helpers import where
+from tests.search.helpers import Told, where
 from tests.verify.world import job, node, placed, pods, question
 
 REPEATABLE = Deadline(None, deterministic=True)
@@ -245,3 +247,28 @@ def test_tiers_that_could_come_to_too_much_together_are_not_weighed_together() -
     found, _ = descend(model, tiers_of(instance), start, (8000, 0), floors, Effort(60.0, 0))
     assert found is not None
     assert where(instance, found, "new") == {"b": 1}
+
+
+def test_nodes_between_which_pods_moved_come_with_those_that_have_room() -> None:
+    """Not with those that are full, or empty, while there are others."""
+    names = [f"n{i}" for i in range(9)]
+    full = [job(name, pods(cpu=4, on=[name])) for name in names[4:8]]
+    moved = job("m", pods(cpu=1, on=["n0"], minCount=0))
+    roomy = [job(name, pods(cpu=2, on=[name])) for name in names[1:4]]
+    instance = question([node(name, cpu=4) for name in names], [moved, *roomy, *full])
+    more = {name: [name] for name in names[1:8]}
+    view = View(instance, placed(instance, m=["n1"], **more))
+    for seed in range(5):
+        chosen = between_moved(view, 4, random.Random(seed))
+        assert set(chosen) == {0, 1, 2, 3}
+
+
+def test_what_was_learnt_of_choices_is_kept_from_turn_to_turn() -> None:
+    told = Told(random_instance(3), seconds=20.0)
+    nearby(told.desk, Deadline.within(0.2))
+    first = told.desk.neighbourhoods
+    assert first is not None
+    nearby(told.desk, Deadline.within(0.2))
+    assert told.desk.neighbourhoods is first
+    first.spare()
+    assert first.step(1.0) is None or first.best.values < told.desk.incumbent.values

@@ -12,13 +12,14 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.instance import Instance
 from kantopt.search import schedule
-from kantopt.search.applicability import FEW_NODES, MOST_NODES
-from kantopt.search.engine.technique import Technique
+from kantopt.search.applicability import FEW_NODES, MOST_NODES, SO_FEW_NODES, before_disruption
+from kantopt.search.engine.technique import Technique, Turn
 from kantopt.search.schedule import (
     CP_SAT,
     DECOMPOSITION,
     DISRUPTION_COLUMNS,
     FIRST,
+    IN_TURN,
     NEIGHBOURHOODS,
     RELAXATION,
     SYMMETRY,
@@ -203,3 +204,23 @@ def test_a_better_plan_is_waited_for_before_the_whole_is_written_down(
     search(desk, undivided=undivided)
     # Whoever searches a part has no news: it would wait as many times as there are parts.
     assert len(waited) == (0 if undivided else 3)
+
+
+@pytest.mark.parametrize("turns", [FIRST, IN_TURN])
+def test_a_few_nodes_come_before_columns_where_only_disruption_is_open(
+    turns: tuple[Turn, ...],
+) -> None:
+    """Columns take long beyond a few dozen nodes; what they do not better nothing else did."""
+    (columns,) = (i for i, turn in enumerate(turns) if turn.technique is DISRUPTION_COLUMNS)
+    turn = turns[columns - 1]
+    assert turn.technique is NEIGHBOURHOODS
+
+    def hinders(nodes: int) -> tuple[str, str]:
+        """What does on so many nodes, and what always does where something else is open first."""
+        stays = job("stays", pods(cpu=1, on=["n0"]))
+        hosts = [node(f"n{i}", cpu=1) for i in range(nodes)]
+        desk = Told(question(hosts, [stays], objectives=["moves"])).desk
+        return turn.hinders(desk), before_disruption(desk)
+
+    assert len(set(hinders(SO_FEW_NODES + 1))) == 1
+    assert "so few nodes" in hinders(SO_FEW_NODES)[0]

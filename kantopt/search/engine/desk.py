@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kantopt.budget import Budget
 from kantopt.problem.instance import Instance
@@ -14,6 +15,9 @@ from kantopt.search.engine.known import Bound, Numbers, Source
 from kantopt.search.engine.technique import BY_WISH, Tally, Technique
 from kantopt.search.engine.told import Asked
 from kantopt.verify.rules import is_legal
+
+if TYPE_CHECKING:
+    from kantopt.search.techniques.neighbourhoods import Neighbourhoods
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Desk:
         """Whether the turn is a first look, which ends where others may be quicker."""
         self.come_true = False
         """Whether plans came of all counts of domains at a first look, as good as these were."""
+        self.neighbourhoods: Neighbourhoods | None = None
+        """The large neighbourhood search, which keeps what it has learnt from turn to turn."""
         self._noted: set[str] = set()
         self._asked: set[str] = set()
 

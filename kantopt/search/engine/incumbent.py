@@ -185,6 +185,12 @@ class Incumbent:
         self._found(placement)
         return True
 
+    @property
+    def first_open(self) -> Tier | None:
+        """The first tier that is not proved."""
+        tiers = enumerate(self.tiers)
+        return next((tier for i, tier in tiers if self.floor(i) < self.values[i]), None)
+
     def adopt(self, placement: Placement) -> bool:
         """Take a placement that someone else has found and judged, if it is better; say whether.
 

@@ -15,6 +15,7 @@ from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.columns.program import DISRUPTION
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.shares import NEIGHBOURHOOD
@@ -53,6 +54,23 @@ class View:
         ]
         step = Step(instance, instance.current, placement)
         self.moved = [podset.index for podset in instance.podsets if step.moved(podset.index)]
+
+    def open_to_moved(self) -> list[int]:
+        """Nodes in use with room for a pod of those pod sets of which pods have moved."""
+        used = {
+            spot.node
+            for podset in self.instance.podsets
+            if not podset.daemon
+            for spot in self.placement.podsets[podset.index]
+        }
+        asked = {self.instance.podsets[s].requests for s in self.moved}
+
+        def takes(n: int, requests: tuple[int, ...]) -> bool:
+            limits = self.instance.nodes[n].capacity
+            rows = zip(limits, requests, self.free[n], strict=True)
+            return all(limit is None or need <= free for limit, need, free in rows)
+
+        return [n for n in sorted(used) if any(takes(n, requests) for requests in asked)]
 
     def homes(self, s: int) -> list[int]:
         """Nodes where pods of a pod set run in the snapshot and are missing now."""
@@ -110,6 +128,17 @@ def around_moved(view: View, size: int, rng: random.Random) -> list[int]:
         if not near:
             break
         chosen.append(rng.choice(near))
+    return _fill(view, chosen, size, rng)
+
+
+def between_moved(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes that moved pods have left or come to, and as many in use that have room for one."""
+    changed = {n for s in view.moved for n in (*view.homes(s), *view.places(s))}
+    if not changed:
+        return any_nodes(view, size, rng)
+    chosen = rng.sample(sorted(changed), min(len(changed), size // 2))
+    roomy = [n for n in view.open_to_moved() if n not in changed]
+    chosen += rng.sample(roomy, min(len(roomy), size - len(chosen)))
     return _fill(view, chosen, size, rng)
 
 
@@ -201,6 +230,8 @@ FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
 NODES = 256
 """Nodes of a question beyond which a neighbourhood has the more time: all of it is written down."""
 SMALLEST, LARGEST = 2.0, 96.0
+BETWEEN = 24.0
+"""Nodes of the first between which pods have moved."""
 DOMAINS, LARGEST_DOMAINS = 64.0, 128.0
 """Nodes of whole domains at first and at most."""
 SECONDS = 0.04
@@ -219,8 +250,13 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     if desk.incumbent.missing:
         return
     seen = desk.incumbent
-    best = Incumbent(desk.instance, desk.tiers, seen.placement, known=seen.known)
-    search = Neighbourhoods(best, desk.budget.seed, desk.budget.deadline)
+    search = desk.neighbourhoods
+    if search is None:
+        best = Incumbent(desk.instance, desk.tiers, seen.placement, known=seen.known)
+        search = desk.neighbourhoods = Neighbourhoods(best, desk.budget.seed, desk.budget.deadline)
+    best = search.go_on(seen.placement, desk.budget.deadline)
+    if best.first_open is not None and best.first_open.metric in DISRUPTION:
+        search.spare()
     seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
     patience, last = desk.patience * deadline.remaining(), elapsed()
     while elapsed() - last <= patience and not deadline.over() and not desk.done():
@@ -279,11 +315,26 @@ class Neighbourhoods:
             whole = _Operator(whole_domains, DOMAINS, LARGEST_DOMAINS, len(CHOICES), SECONDS, 2)
             self._operators.append(whole)
         self._view: View | None = None
+        self._sparing = False
+
+    def go_on(self, placement: Placement, deadline: Deadline) -> Incumbent:
+        """Go on from a placement that may be better, until a deadline, with all that is learnt."""
+        self.best.adopt(placement)
+        self._deadline = deadline
+        return self.best
+
+    def spare(self) -> None:
+        """Look between nodes of moved pods before all else, from now on: only moves are open."""
+        if not self._sparing:
+            self._sparing = True
+            for operator in self._operators:
+                operator.merit = min(1.0, operator.merit)
+            self._operators.append(_Operator(between_moved, BETWEEN, merit=len(CHOICES)))
 
     def step(self, seconds: float, most: float = NEVER) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
 
-        Kinds that are worth more seconds have up to ``most``.
+        Operators that are worth more seconds have up to ``most``.
 
         What is returned was judged legal and strictly better, and is the new incumbent.
         """

@@ -39,8 +39,9 @@ def job(name: str, gpus: int, count: int, on: dict[str, int], **more: Any) -> di
     return {"name": name, "podSets": [podset], **more}
 
 
-def placed(instance: Instance) -> tuple[Placement, Step]:
-    placement = construct(instance, Deadline(None), How(Strategy.BEST_FIT, relocate=True))
+def placed(instance: Instance, *, thorough: bool = False) -> tuple[Placement, Step]:
+    how = How(Strategy.BEST_FIT, relocate=True, thorough=thorough)
+    placement = construct(instance, Deadline(None), how)
     assert not check(instance, placement)
     return placement, Step(instance, instance.current, placement)
 
@@ -161,7 +162,7 @@ def test_who_leaves_for_a_gang_goes_where_others_make_way() -> None:
         nodes, running, [gang], topology={"levels": [{"name": "rack", "nodeLabel": "rack"}]}
     )
     instance = asked.instance(model(*PODS))
-    placement, _ = placed(instance)
+    placement, _ = placed(instance, thorough=True)
     assert measure(instance, placement, tiers_of(instance)) == (0, 0, 3)
     assert sequence(instance, placement) is not None
 

@@ -38,6 +38,7 @@ class Cheapest(Relocation):
 
     def __init__(self, placer: Placer) -> None:
         super().__init__(placer)
+        self.thorough = True
         self._cost = _costs(placer)
         self._tries = _MOST_IN_ALL
         self._vain: set[int] = set()

@@ -65,7 +65,7 @@ class Relocation:
         """Pods that would move were a node cleared, with all that restart with them."""
         self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Milli-GPU of these pods, and of new ones that would go elsewhere."""
-        self._failed = 0
+        self._failed, self._ejects, self.thorough = 0, True, False
         self._stuck: int | None = None
         """Node from which a pod could not leave when the last set of nodes was cleared."""
         self._regions_tried, self._new_as_well = _MOST_REGIONS, False
@@ -79,14 +79,15 @@ class Relocation:
             wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
         self._refresh()
         need = max(sum(want.least for want in wants), self.placer.missing(j))
-        if not (need and (self._free.any() or self._devices.any()) and self._enough(wants)):
-            return False
-        if self._failed >= _PATIENCE:
+        some = need and self._failed < _PATIENCE and (self._free.any() or self._devices.any())
+        if not (some and self._enough(wants)):
             return False
         now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
         with self.without():
             could = [room_for(self.state, want.s, want.most) for want in wants]
-        return self._cleared(j, wants, now, could)
+        # Ejections take longer, and more pods move.
+        ways = (False, True) if self.thorough else (False,)
+        return any(self._cleared(j, wants, now, could) for self._ejects in ways)
 
     def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
         """Clear the first nodes that can be; of jobs that restart as a whole the fewest pods.
@@ -129,7 +130,7 @@ class Relocation:
 
         With ``unsettled`` new pods make way as well.
         """
-        self._failed, self._regions_tried = 0, _ALL_REGIONS
+        self._failed, self._regions_tried, self.thorough = 0, _ALL_REGIONS, True
         if unsettled and not self._new_as_well:
             self._new_as_well = True
             self._weigh(range(self.state.size))
@@ -238,8 +239,7 @@ class Relocation:
             [domains.totals(level, c) >= w.least for c, w in zip(could, wants, strict=True)],
             axis=0,
         )
-        room = domains.totals(level, now)
-        toll = domains.totals(level, self.toll)
+        room, toll = domains.totals(level, now), domains.totals(level, self.toll)
         for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[: 2 * most]:
             if fits[d]:
                 yield domains.mask(level, d)
@@ -359,7 +359,7 @@ class Relocation:
     ) -> bool:
         """Place pods where it is free, where others move out of the way, or by a push."""
         left = pods - fill(self.placer.scores, s, pods, within)
-        if left and not self.over():
+        if left and (push or self._ejects) and not self.over():
             left -= self._ejection.fill(s, spot, left, within, elsewhere)
         return not left or (push is not None and push(s, left, within))
 

@@ -29,7 +29,10 @@ from scripts.pages.texts import ROOT, copy_texts, files_of_the_checkout
 NAVIGATION = {
     "Use": ("with-*", "kubernetes", "batch-systems", "cron", "report-page", "python"),
     "Questions": ("preemption", "defrag", "explain", "capacity", "certificates", "simulate"),
-    "How it works": ("search", "order", "disturbance", "kant", "traces", "metrics-over-time"),
+    "How it works": (
+        *("search", "techniques", "ablation", "order", "disturbance"),
+        *("kant", "traces", "metrics-over-time"),
+    ),
 }
 """Pages of ``docs`` by section; those that are in none come to the last one."""
 STYLE = ".wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; }\n"

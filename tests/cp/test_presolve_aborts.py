@@ -23,7 +23,7 @@ def test_the_installed_cp_sat_still_aborts_in_presolve() -> None:
     ended = _solved()
     if ended.returncode == 0:
         mended = f"OR-Tools {version('ortools')} solves it: {ended.stdout.strip()}"
-        pytest.fail(f"{mended}; what docs/search.md says of the fault is due")
+        pytest.fail(f"{mended}; what docs/techniques.md says of the fault is due")
     assert ended.returncode == -signal.SIGABRT
     assert FAULT in ended.stderr
 

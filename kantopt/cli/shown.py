@@ -230,7 +230,7 @@ def on_screen(blocks: "Sequence[Block]", color: Colour, *, to_file: bool = False
 
 def domains_read(question: "Question") -> tuple[dict[str, str], str]:
     """Tell the domain of each node at the coarsest level that has several, and the level."""
-    for level in question.snapshot.topology.levels:
+    for level in question.snapshot.topology.labelled:
         domains = {
             node.name: node.labels[level.node_label]
             for node in question.snapshot.nodes

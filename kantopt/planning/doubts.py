@@ -197,7 +197,7 @@ def _quotas_of_no_node(snapshot: ClusterSnapshot) -> Iterator[str]:
 
 def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
     """Count nodes without the label of a level: they take no job that requires one domain of it."""
-    for level in snapshot.topology.levels:
+    for level in snapshot.topology.labelled:
         out = [node.name for node in snapshot.nodes if not node.labels.get(level.node_label)]
         if out and len(out) == len(snapshot.nodes):
             yield f"no node has {level.node_label}, so that there is no {level.name}"

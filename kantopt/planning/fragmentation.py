@@ -64,9 +64,10 @@ def _pools(instance: Instance) -> list[tuple[str, list[int]]]:
 def _levels(
     instance: Instance, nodes: Sequence[int]
 ) -> Iterator[tuple[str, Sequence[Sequence[int]]]]:
-    yield "node", [(n,) for n in nodes]
     members = set(nodes)
     topology = instance.topology
+    if "node" not in topology.levels:
+        yield "node", [(n,) for n in nodes]
     for name, domains in zip(topology.levels, topology.domains, strict=True):
         groups = [[n for n in domain.nodes if n in members] for domain in domains]
         yield name, [group for group in groups if group]

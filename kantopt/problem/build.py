@@ -34,7 +34,7 @@ from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.natural import natural
 from kantopt.schema.quantity import micro_units
-from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot
+from kantopt.schema.snapshot import HOSTNAME, NODE_NAME, ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
 
 
@@ -230,7 +230,10 @@ def _node(index: int, node: NodeDocument, offer: _Offer, drained: frozenset[str]
 
 
 def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
-    """Domains keyed by the path of labels: two racks may share a label in different blocks."""
+    """Domains keyed by the path of labels: two racks may share a label in different blocks.
+
+    At a level of single nodes the path ends in the node's name, whatever it lacks above.
+    """
     levels = snapshot.topology.levels
     domains: list[tuple[Domain, ...]] = []
     domain_of: list[tuple[int | None, ...]] = []
@@ -239,6 +242,8 @@ def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
         paths: list[tuple[str, ...] | None] = []
         for node in nodes:
             path = tuple(node.labels.get(level.node_label, "") for level in levels[: depth + 1])
+            if levels[depth].node_label == NODE_NAME:
+                path = (*filter(None, path), node.name)
             paths.append(path if all(path) else None)
             if all(path):
                 members.setdefault(path, []).append(node.index)

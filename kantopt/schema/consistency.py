@@ -22,7 +22,7 @@ from kantopt.schema.model import Model, PriorityObjective
 from kantopt.schema.objectives import BalanceObjective, FragmentObjective
 from kantopt.schema.quantity import is_price, parse_quantity
 from kantopt.schema.raw import RawDocument
-from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
+from kantopt.schema.snapshot import NODE_NAME, ClusterSnapshot, Node, PodDisruptionBudget, Queue
 from kantopt.schema.trace import Trace, TraceJob
 from kantopt.schema.windows import check_schedule
 
@@ -108,6 +108,10 @@ def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
     ):
         places = [f"{path}[{i}].{name}" for i in range(len(names))]
         problems += repeats(names, file, places, subject)
+    for i, level in enumerate(levels[:-1]):
+        if level.node_label == NODE_NAME:
+            path = f"topology.levels[{i}].nodeLabel"
+            problems.append(Problem(file, path, f"{NODE_NAME} above another level", "it last"))
     defaults = [i for i, item in enumerate(doc.priority_classes) if item.global_default]
     for i in defaults[1:]:
         path = f"priorityClasses[{i}].globalDefault"

@@ -21,6 +21,8 @@ from kantopt.schema.jobs import Job, Requests
 
 HOSTNAME = "kubernetes.io/hostname"
 """Label by which pods are sent to one node."""
+NODE_NAME = "metadata.name"
+"""In place of the label of a level: each node is a domain, whatever labels it has or lacks."""
 
 
 class SnapshotMetadata(Metadata):
@@ -34,16 +36,25 @@ class SnapshotMetadata(Metadata):
 
 
 class TopologyLevel(Part):
-    """One level of the topology, made by a node label."""
+    """One level of the topology, made by a node label, or of single nodes."""
 
     name: Name = Field(description="short name of the level, for example rack")
-    node_label: str = Field(min_length=1, description="node label whose values name the domains")
+    node_label: str = Field(
+        min_length=1,
+        description="node label whose values name the domains; metadata.name: each node is one, "
+        "also where it is in no domain of the levels above",
+    )
 
 
 class Topology(Part):
     """Levels from coarse to fine; a domain is the path of values down to its level."""
 
     levels: tuple[TopologyLevel, ...] = Field(default=(), description="coarsest level first")
+
+    @property
+    def labelled(self) -> tuple[TopologyLevel, ...]:
+        """Levels that labels make: all but one of single nodes."""
+        return tuple(level for level in self.levels if level.node_label != NODE_NAME)
 
 
 class PriorityClass(Part):

@@ -50,4 +50,4 @@ def test_nobody_is_told_to_part_pods_that_a_claim_keeps_together(*, tied: bool) 
     assert told.conflict is not None
     said = {item.rule: item.message for item in told.conflict.items}["topology"]
     why = "they wait with default/data, for one node at a time (ReadWriteOnce)"
-    assert said == f"all 2 pods in one hostname: {why}"
+    assert said == f"all 2 pods in one node: {why}"

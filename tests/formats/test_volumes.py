@@ -13,7 +13,7 @@ from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.raw import RawDocument
-from tests.formats.cluster_objects import Object, node, pod, read
+from tests.formats.cluster_objects import Object, node, pod, read, thing
 
 MIXED = load_model("mixed")
 ZONE = "topology.kubernetes.io/zone"
@@ -193,6 +193,21 @@ def test_pods_that_wait_with_one_claim_for_one_node_come_to_one_node(
     plan = _plan(*nodes, claim, _volume("pv"), _class(), *users).plan
     assert sum(item.count for item in plan.assignments) == most
     assert (len({item.node for item in plan.assignments}) == 1) is (most == 2)
+
+
+@pytest.mark.parametrize("keys", [[], ["zone", "kubernetes.io/hostname"]])
+@pytest.mark.parametrize("labels", [{}, {"kubernetes.io/hostname": "b"}, {"zone": "z"}])
+def test_pods_that_wait_with_one_claim_for_one_node_take_it_whatever_labels_it_lacks(
+    labels: dict[str, str], keys: list[str]
+) -> None:
+    full = node("a", {"kubernetes.io/hostname": "a", ZONE: "z", "zone": "z"}, cpu="0")
+    other = node("b", labels, cpu="2")
+    claim = _claim(volume="pv", accessModes=["ReadWriteOnce"])
+    users = [_user(f"p{i}") for i in range(2)]
+    levels = [{"nodeLabel": key} for key in keys]
+    tree = [thing("kueue.x-k8s.io/v1beta2", "Topology", "main", "", levels=levels)]
+    plan = _plan(full, other, claim, _volume("pv"), _class(), *users, *(tree if keys else ())).plan
+    assert [(item.node, item.count) for item in plan.assignments] == [("b", 2)]
 
 
 def test_the_one_pod_of_a_job_that_waits_with_a_claim_for_one_node_goes_to_any_node() -> None:

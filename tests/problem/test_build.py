@@ -92,6 +92,16 @@ def test_domains_are_paths_so_that_two_racks_may_have_one_name() -> None:
     assert topology.domains[0][0].nodes == (0, 2, 3)
 
 
+def test_at_a_level_of_single_nodes_each_is_a_domain_whatever_labels_it_lacks() -> None:
+    nodes = [node("a", rack="x/r"), node("b", rack="x"), node("c", hostnameFromName=False)]
+    levels = [{"name": n, "nodeLabel": n} for n in ("block", "rack")]
+    levels.append({"name": "node", "nodeLabel": "metadata.name"})
+    topology = question(nodes, [], topology={"levels": levels}).topology
+    assert topology.domain_of[1] == (0, None, None)
+    assert sorted(str(domain) for domain in topology.domains[2]) == ["c", "x/b", "x/r/a"]
+    assert {domain.nodes for domain in topology.domains[2]} == {(0,), (1,), (2,)}
+
+
 def test_domains_are_in_natural_order() -> None:
     nodes = [node(f"n{i}", rack=f"b{i}/r{i % 11}") for i in (10, 2, 1, 0, 21)]
     domains = question(nodes, []).topology.domains

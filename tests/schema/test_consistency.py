@@ -121,6 +121,10 @@ def test_a_job_cannot_want_more_pods_than_its_pod_sets_have() -> None:
             "topology.levels[1].nodeLabel",
         ),
         (
+            {"topology": {"levels": [{"name": n, "nodeLabel": n} for n in ("metadata.name", "b")]}},
+            "topology.levels[0].nodeLabel",
+        ),
+        (
             {"queues": [{"name": "q", "resources": [{"name": "x/gpu", "nominalQuota": "1m"}]}]},
             "queues[0].resources[0].nominalQuota",
         ),

@@ -6,11 +6,10 @@ from typing import Any
 
 from kantopt.formats.kubernetes.demands import BEYOND, Wish
 from kantopt.formats.kubernetes.pods import Pod
-from kantopt.formats.kubernetes.topology import Levels, with_hostname
+from kantopt.formats.kubernetes.topology import SINGLE_NODES, Levels, with_nodes
 from kantopt.formats.notes import Notes
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import TopologyRequest
-from kantopt.schema.snapshot import HOSTNAME
 
 
 class Closeness:
@@ -26,7 +25,7 @@ class Closeness:
     def goes_beyond(self, wish: Wish) -> bool:
         """Whether more is required than a topology request of these levels says."""
         needed = (wish.get(name) for name in ("required", "pod_set_slice_required_topology"))
-        named = [str(level) for level in needed if level and level != HOSTNAME]
+        named = [str(level) for level in needed if level and level not in SINGLE_NODES]
         return BEYOND in wish or any(self.levels.name(level) is None for level in named)
 
     def request(self, wish: Wish, count: int, first: Pod) -> TopologyRequest | None:
@@ -51,8 +50,8 @@ class Closeness:
 
     def known(self, wanted: str, first: Pod) -> str | None:
         """Return the name of a level that a job asks for; one that is not there is noted."""
-        if wanted == HOSTNAME:
-            self.levels = with_hostname(self.levels)
+        if wanted in SINGLE_NODES:
+            self.levels = with_nodes(self.levels, wanted)
         level = self.levels.name(wanted)
         if level is None:
             text = (

@@ -27,7 +27,7 @@ from kantopt.formats.kubernetes.stays import Stays
 from kantopt.formats.kubernetes.topology import Levels
 from kantopt.formats.notes import Notes
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.snapshot import HOSTNAME
+from kantopt.schema.snapshot import NODE_NAME
 from kantopt.schema.stays import Cause, Fixed
 
 _PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
@@ -217,7 +217,7 @@ class JobsReader:
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
             if not shared.isdisjoint(_waits_with(member)):
-                wish = {"required": HOSTNAME}
+                wish = {"required": NODE_NAME}
             if any(map(self._close.goes_beyond, (wish, of_all))):
                 missing = dict.fromkeys((*pod.shape["not_modelled"], "constraints"))
                 pod = pod.shaped(not_modelled=tuple(sorted(missing)))

@@ -15,11 +15,13 @@ from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queue_trees import upwards
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
-from kantopt.schema.snapshot import HOSTNAME, Node, Topology, TopologyLevel
+from kantopt.schema.snapshot import HOSTNAME, NODE_NAME, Node, Topology, TopologyLevel
 
 HYPERNODE_LABEL = "topology.volcano.sh/tier-"
 """Label that stands for a node's HyperNode of a tier; HyperNodes themselves set no labels."""
 
+SINGLE_NODES = {HOSTNAME: "hostname", NODE_NAME: "node"}
+"""Levels of which a node is a domain, by what stands for their label."""
 _LAYERS = "networkTopologySpec"
 """What lists the layers of a network of Koordinator's."""
 _COARSE = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
@@ -170,18 +172,23 @@ def _with_label(levels: Levels, label: str, nodes: Sequence[Node]) -> Levels:
     return levels
 
 
-def with_hostname(levels: Levels) -> Levels:
-    """Add the node itself as the finest level, for jobs that ask for it."""
-    if levels.name(HOSTNAME) is not None:
+def with_nodes(levels: Levels, label: str) -> Levels:
+    """Add the node itself as the finest level, by its hostname or whatever its labels are.
+
+    A hostname lies within the domains above it: a node that is in none of these has none.
+    """
+    if levels.name(label) is not None:
         return levels
-    last = TopologyLevel(name="hostname", node_label=HOSTNAME)
-    topology = Topology(levels=(*levels.topology.levels, last))
-    return replace(levels, topology=topology)
+    known, name = levels.topology, SINGLE_NODES[label]
+    taken = any(name == level.name for level in known.levels)
+    added = TopologyLevel(name=label if taken else name, node_label=label)
+    last = [level for level in known.levels if level not in known.labelled]
+    return replace(levels, topology=Topology(levels=(*known.labelled, added, *last)))
 
 
 def note_outside(levels: Levels, nodes: Sequence[Node], notes: Notes) -> None:
     """Say which nodes are in no domain, each under the coarsest level that it lacks."""
-    wanted = [level for level in levels.topology.levels if level.node_label != HOSTNAME]
+    wanted = [level for level in levels.topology.levels if level.node_label not in SINGLE_NODES]
     for node in nodes:
         lacks = next((level for level in wanted if not node.labels.get(level.node_label)), None)
         if lacks is not None:

@@ -75,7 +75,7 @@ def reservation_text(name: str, nodes: Sequence[Node], users: Iterable[str]) -> 
 
 def topology_text(snapshot: ClusterSnapshot) -> str:
     """Write the levels as topology.conf: blocks if the finest is called so, else switches."""
-    levels = snapshot.topology.levels
+    levels = snapshot.topology.labelled
     if not levels:
         return ""
     keys = [level.node_label for level in reversed(levels)]  # fine to coarse

@@ -44,7 +44,7 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
     """
     notes = Notes()
     objects, added = _objects(system, snapshot, pending, notes)
-    levels = labels_of(snapshot)
+    levels = tuple(labels_of(snapshot))
     chosen = () if system.tells_topology else levels
     if chosen:
         notes.add("levels are told by no object", f"read with --topology {','.join(levels)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import HOSTNAME, NODE_NAME, ClusterSnapshot, TopologyLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,18 @@ def label_of(snapshot: ClusterSnapshot, level: str | None) -> str:
     """Return the node label of a level given by name or label; of none nothing."""
     for item in snapshot.topology.levels:
         if level in (item.name, item.node_label):
-            return item.node_label
+            return _label(item)
     return level or ""
 
 
-def labels_of(snapshot: ClusterSnapshot) -> list[str]:
-    """Return the node labels of all levels, coarse to fine."""
-    return [item.node_label for item in snapshot.topology.levels]
+def labels_of(snapshot: ClusterSnapshot) -> dict[str, str]:
+    """Return the node labels of all levels, coarse to fine, each with the level's name."""
+    found: dict[str, str] = {}
+    for item in snapshot.topology.levels:
+        found.setdefault(_label(item), item.name)
+    return found
+
+
+def _label(level: TopologyLevel) -> str:
+    """Return the label of a level; to other systems that of single nodes is the hostname."""
+    return HOSTNAME if level.node_label == NODE_NAME else level.node_label

@@ -8,7 +8,7 @@ from fractions import Fraction
 from kantopt.formats.kubernetes.node_groups import SHARD
 from kantopt.formats.kubernetes.queue_trees import Placed, placed_of
 from kantopt.formats.kubernetes.queues import KAI_UNITS
-from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
+from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, labels_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks, System, Words
 from kantopt.schema.duration import duration_seconds
@@ -21,9 +21,7 @@ _UNITS = {resource: (name, scale) for name, (resource, scale) in KAI_UNITS.items
 
 
 def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
-    levels = [
-        {"nodeLabel": item.node_label, "alias": item.name} for item in snapshot.topology.levels
-    ]
+    levels = [{"nodeLabel": label, "alias": name} for label, name in labels_of(snapshot).items()]
     made = [_queue(item) for item in placed_of(snapshot.queues)]
     if levels:
         made.insert(

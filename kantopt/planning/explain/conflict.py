@@ -18,7 +18,7 @@ from kantopt.schema.answers.explanation import Conflict, ConflictItem
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import HOSTNAME
+from kantopt.schema.snapshot import NODE_NAME
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
@@ -279,7 +279,7 @@ class Wording:
         assert level is not None
         name = self.question.topology.levels[level]
         text = f"all {plural(pods, 'pod')} in one {name}"
-        if self._tied and self.question.topology.labels[level] == HOSTNAME:
+        if self._tied and self.question.topology.labels[level] == NODE_NAME:
             text += f": they wait with {listed(self._tied)}, for one node at a time (ReadWriteOnce)"
         if rule is Rule.SLICES:
             text = f"slices of {plural(need.slice_size, 'pod')}, each in one {name}"

@@ -57,8 +57,16 @@ class Domains:
         return total
 
     def parents(self, level: int, above: int) -> Ints:
-        """Domain of a coarser level that each domain lies in."""
+        """Domain of a coarser level that each domain lies in, -1 for none: of a single node."""
         return np.asarray(self.of[above][self._first[level]], dtype=np.int64)
+
+    def _summed(self, level: int, above: int, amounts: Ints) -> Ints:
+        """Sum amounts of domains by the domain of a coarser level that they lie in."""
+        parents = self.parents(level, above)
+        inside = parents >= 0
+        total: Ints = np.zeros(len(self._first[above]), dtype=np.int64)
+        np.add.at(total, parents[inside], amounts[inside])
+        return total
 
     def rooms(
         self, level: int, room: Ints, slice_level: int | None = None, slice_size: int = 1
@@ -69,9 +77,7 @@ class Domains:
         whole = self.totals(slice_level, room) // slice_size * slice_size
         if slice_level == level:
             return whole
-        total: Ints = np.zeros(len(self._first[level]), dtype=np.int64)
-        np.add.at(total, self.parents(slice_level, level), whole)
-        return total
+        return self._summed(slice_level, level, whole)
 
     def fewest(self, level: int, room: Ints, pods: int, tie: Ints) -> list[Share]:
         """Return the fewest domains that hold the pods, close together, the last one the tightest.
@@ -84,8 +90,7 @@ class Domains:
         if int(room.max()) < pods:
             for above in range(level - 1, -1, -1):
                 parents = self.parents(level, above)
-                total = np.zeros(int(parents.max()) + 1, dtype=np.int64)
-                np.add.at(total, parents, room)
+                total = self._summed(level, above, room)
                 choices = [
                     best_fit(np.where(parents == parent, room, 0), pods, tie)
                     for parent in np.flatnonzero(total >= pods).tolist()

@@ -77,7 +77,7 @@ def with_nodes(snapshot: ClusterSnapshot, like: str, count: int, leaves: Leaves)
     New leaves, domains of the finest level, have as many nodes as that of the node copied; what
     is left over makes a smaller one. The levels above are those of the node copied.
     """
-    levels = [level.node_label for level in snapshot.topology.levels]
+    levels = [level.node_label for level in snapshot.topology.labelled]
     first = next(node for node in snapshot.nodes if node.name == like)
     fresh = fresh_nodes(snapshot.nodes, first, count)
     if leaves == "new" and levels and levels[-1] in first.labels:

@@ -15,7 +15,7 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import HOSTNAME
+from kantopt.schema.snapshot import NODE_NAME
 from kantopt.search.explain.counting import Counting, countable
 from kantopt.search.explain.node_types import of_use
 from kantopt.search.state import State
@@ -30,7 +30,7 @@ def relax_topology(w: Workshop) -> Iterator[Ranked]:
     for need in w.asked.topology_needs:
         if need.job != w.j or need.required is None or not w.asked.on(Rule.TOPOLOGY):
             continue
-        if w.question.tied.get(w.job.name) and w.asked.topology.labels[need.required] == HOSTNAME:
+        if w.question.tied.get(w.job.name) and w.asked.topology.labels[need.required] == NODE_NAME:
             continue  # not wished for: elsewhere pods would wait for their claim
         name = levels[need.required]
         for level in (*reversed(levels[: need.required]), "none"):

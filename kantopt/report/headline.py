@@ -10,6 +10,7 @@ from kantopt.report.losses import losses_line
 from kantopt.report.names import cluster_at
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.units import percent, size_bytes, tier_label, tier_number
+from kantopt.schema.answers.left import stricter_words
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.hints import plural
 
@@ -107,7 +108,8 @@ def quality(plan: Plan) -> Paragraph:
     if status == "INFEASIBLE":
         closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
         rest = "no plan does better by the others" if closed else "this is a plan for the others"
-        text = f"INFEASIBLE: a required job provably has no place; {rest}{left}."
+        by = stricter_words(plan.solver.stricter)
+        text = f"INFEASIBLE: a required job provably has no place{by}; {rest}{left}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":
         begin = f"OPTIMAL{proviso(plan)}"

@@ -15,7 +15,9 @@ from kantopt.planning.solving.run import KEPT, Run
 from kantopt.problem.actions import Wave
 from kantopt.problem.difference import apply
 from kantopt.problem.placement import Placement
+from kantopt.problem.stricter import stricter_rules
 from kantopt.schema.answers import plan as docs
+from kantopt.schema.answers.left import stricter_words
 from kantopt.schema.model import Rule
 from kantopt.search.cascade import Cascade, cascade
 from kantopt.search.reasons import first_reason, get_ready
@@ -37,7 +39,9 @@ def answer_of(run: Run, placement: Placement, waves: tuple[Wave, ...], *, examin
     )
     rows = unless_unsure(rows, run.tiers, run.asked, run.unsure)
     missing = check(run.asked, placement, (Rule.REQUIRED,))
+    stricter = stricter_rules(run.asked, run.asked.required) if run.ruled_out else ()
     alone = "" if run.asked.model.pending is None else ", other pending jobs left aside"
+    alone += stricter_words(stricter)
     run.warnings += [
         f"{v.subject} is required and "
         + (f"provably has no place{alone}" if run.ruled_out else "was not placed")
@@ -66,6 +70,7 @@ def answer_of(run: Run, placement: Placement, waves: tuple[Wave, ...], *, examin
             strategy=_strategy(run),
             found_by="none" if not examined else _found_by(run, finder),
             status=status,
+            stricter=stricter,
             seed=run.options.seed,
             deterministic=run.deadline.deterministic,
             reproducible=not run.cut and (run.deadline.deterministic or not run.ortools_version),

@@ -1,5 +1,7 @@
 """What a plan leaves out: what is not modelled, what nobody asked about, what is held back."""
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from kantopt.schema.base import Count, Part, PositiveCount
@@ -43,3 +45,8 @@ class HeldBack(Part):
 
     jobs: PositiveCount = Field(description="jobs of which pods are held back")
     pods: PositiveCount = Field(description="the pods that are held back")
+
+
+def stricter_words(rules: Sequence[str]) -> str:
+    """Say what else a proof holds by; begins with a comma if there is anything."""
+    return f", with {' and '.join(rules)} stricter than kube-scheduler's" if rules else ""

@@ -99,6 +99,9 @@ class Solver(Part):
         description="OPTIMAL: every tier is proved; FEASIBLE: a legal plan; INFEASIBLE: a required "
         "job provably has no place; UNKNOWN: nothing was examined"
     )
+    stricter: tuple[str, ...] = Field(
+        default=(), description="rules stricter than kube-scheduler's that may make it INFEASIBLE"
+    )
     seed: int = Field(description="seed of every random choice")
     deterministic: bool = Field(description="limits were in work, not in seconds")
     reproducible: bool = Field(description="whether the same input gives the same plan again")

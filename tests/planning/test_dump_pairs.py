@@ -28,6 +28,7 @@ from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_owners import OWNERS
 from tests.planning.dump_pairs import DumpPair, ended, n, p
 from tests.planning.dump_passing import PASSING
+from tests.planning.dump_rivals import RIVALS
 from tests.planning.dump_statefulsets import STATEFULSETS
 from tests.planning.dump_twists import TWISTS
 from tests.planning.simulated import dumps, planted
@@ -57,7 +58,10 @@ def certified(case: DumpPair) -> Certificate:
 
 @pytest.mark.parametrize(
     "case",
-    [*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED, *COMPANY, *PASSING, *OWNERS],
+    [
+        *(*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED),
+        *(*COMPANY, *PASSING, *OWNERS, *RIVALS),
+    ],
     ids=lambda case: case.name,
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(

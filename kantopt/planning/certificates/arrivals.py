@@ -6,7 +6,7 @@ there beside all that is there since, by the terms of either dump.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.formats.pair import Counted
@@ -15,7 +15,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.base import LabelSelector
-from kantopt.schema.jobs import Job, PodAffinityTerm, PodSet, TopologySpreadConstraint
+from kantopt.schema.jobs import Job, PodAffinityTerm, PodSet
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.rule_kinds import STATE_RULES, About, rules_about
 from kantopt.schema.selection import selector_matches
@@ -47,12 +47,24 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
                 for subject, fault in faults.items()
                 if fault.rule != Rule.SPREAD or subject in others
             }
-    kept, unsaid = [], []
-    for fault in faults.values():
-        if _may_have_been_kept(between, fault):
-            unsaid.append(f"not judged, since what it counts has changed or is leaving: {fault}")
-        else:
-            kept.append(fault)
+    found = list(faults.values())
+    emptier = _emptier(between, model) if any(f.rule == Rule.SPREAD for f in found) else frozenset()
+    kept = [
+        fault
+        for fault in found
+        if not (
+            (fault.rule == Rule.SPREAD and fault.subject in emptier)
+            or _may_have_been_kept(between, fault)
+        )
+    ]
+    lonely = [fault for fault in kept if fault.rule == Rule.AFFINITY]
+    first = [fault for fault in lonely if _may_have_been_first(between.facts, fault, lonely)]
+    kept = [fault for fault in kept if fault not in first]
+    unsaid = [
+        f"not judged, since what it counts has changed or is leaving: {fault}"
+        for fault in found
+        if fault not in kept
+    ]
     if model.rules.priority != "off":
         kept += [
             Violation(Rule.PRIORITY, f"pod {fate.pod}", f"preempted {fate.unduly}")
@@ -117,28 +129,23 @@ def _lenient(question: Question, terms: ClusterSnapshot) -> Question:
 def _may_have_been_kept(between: Between, fault: Violation) -> bool:
     """Whether what has changed since may have been what kept a rule.
 
-    Pods that it counts have left, others count since that did not, domains have come or gone.
+    Pods that it counts have left, or others count since that did not.
     """
     pair = between.facts.pair
     counted = (*pair.vanished, *pair.relabelled)
     for job in between.facts.question.jobs:
-        name = f"job {job.full_name}"
-        if fault.subject != name and not fault.subject.startswith(f"{name} "):
+        if not _is_of(fault, job):
             continue
         if fault.rule == Rule.ANTI_AFFINITY:
             selectors = [t.label_selector for s in job.pod_sets for t in s.pod_anti_affinity]
             return any(_matches(selectors, each) for each in pair.relabelled)
         if fault.rule == Rule.AFFINITY:
             terms = [term for podset in job.pod_sets for term in podset.pod_affinity]
-            return (
-                any(_meant(term, job, each) for term in terms for each in pair.vanished)
-                or any(
-                    _matches([term.label_selector], each)
-                    for term in terms
-                    for each in pair.relabelled
-                    if term.label_selector is not None
-                )
-                or _may_have_been_first(between.facts, job)
+            return any(_meant(term, job, each) for term in terms for each in pair.vanished) or any(
+                _matches([term.label_selector], each)
+                for term in terms
+                for each in pair.relabelled
+                if term.label_selector is not None
             )
         if fault.rule == Rule.SLICES:
             return bool(counted)
@@ -146,19 +153,36 @@ def _may_have_been_kept(between: Between, fault: Violation) -> bool:
             constraints = [c for s in job.pod_sets for c in s.topology_spread_constraints]
             selectors = [c.label_selector for c in constraints if c.label_selector is not None]
             own = (each for each in counted if each.namespace == job.namespace)
-            return any(_matches(selectors, each) for each in own) or any(
-                _emptier(between, constraint) for constraint in constraints
-            )
+            return any(_matches(selectors, each) for each in own)
     return False
 
 
-def _emptier(between: Between, constraint: TopologySpreadConstraint) -> bool:
-    """Whether domains came, or too few are left, since when the emptiest has fewer pods."""
-    before, after = (
-        {node.labels.get(constraint.topology_key) for node in question.snapshot.nodes} - {None}
-        for question in (between.first, between.facts.question)
+def _is_of(fault: Violation, job: Job) -> bool:
+    name = f"job {job.full_name}"
+    return fault.subject == name or fault.subject.startswith(f"{name} ")
+
+
+def _emptier(between: Between, model: Model) -> frozenset[str]:
+    """Who is spread over domains that came since, or too few, so that the emptiest has fewer pods.
+
+    What counts are the domains of nodes that are eligible, of those that either dump has.
+    """
+    moments = []
+    for dump, terms in zip((between.first, between.facts.question), between.terms, strict=True):
+        there = {(node.name, node.uid) for node in dump.snapshot.nodes}
+        instance = _lenient(between.facts.question, terms).instance(model)
+        known = {i for i, node in enumerate(terms.nodes) if (node.name, node.uid) in there}
+        moments.append(
+            [
+                {instance.label_domain(n, spread.key) for n in spread.over & known}
+                for spread in instance.spreads
+            ]
+        )
+    return frozenset(
+        instance.subject(spread.owner)
+        for spread, before, after in zip(instance.spreads, *moments, strict=True)
+        if after - before or (before != after and len(after) < spread.min_domains)
     )
-    return bool(after - before) or (before != after and len(after) < constraint.min_domains)
 
 
 def _matches(selectors: Iterable[LabelSelector], pod: Counted) -> bool:
@@ -172,11 +196,13 @@ def _meant(term: PodAffinityTerm, job: Job, pod: Counted) -> bool:
     return near and selector is not None and _matches([selector], pod)
 
 
-def _may_have_been_first(reading: Reading, job: Job) -> bool:
+def _may_have_been_first(reading: Reading, fault: Violation, lonely: Sequence[Violation]) -> bool:
     """Whether pods that ask for their like may have come to one domain when none was anywhere.
 
-    Others have come since, and may have done so later: unless they ask for their like as well.
+    Others have come since, and may have done so later: unless they ask for their like as well. Of
+    two jobs that ask for each other, and are both ``lonely``, one was not the first.
     """
+    job = next(job for job in reading.question.jobs if _is_of(fault, job))
     pair, own = reading.pair, [s for s in job.pod_sets if _asks_for_its_like(s)]
     terms = [term for podset in own for term in podset.pod_affinity]
     came = pair.given | pair.places.keys()
@@ -190,6 +216,10 @@ def _may_have_been_first(reading: Reading, job: Job) -> bool:
     )
     if not own or any(_meant(term, job, each) for each in stayed for term in terms):
         return False
+    others = [other for other in reading.question.jobs if not _is_of(fault, other)]
+    rivals = (other for other in others if any(_is_of(each, other) for each in lonely))
+    if any(_ask_for_each_other(job, other) for other in rivals):
+        return False
     labels = {node.name: node.labels for node in reading.question.snapshot.nodes}
     nodes = {
         node
@@ -198,6 +228,20 @@ def _may_have_been_first(reading: Reading, job: Job) -> bool:
         if (node := pair.places.get((job.namespace, pod.name, pod.uid))) is not None
     }
     return all(len({labels[n].get(term.topology_key) for n in nodes}) == 1 for term in terms)
+
+
+def _ask_for_each_other(one: Job, other: Job) -> bool:
+    """Whether of two jobs some pods ask for their like, which those of the other are as well."""
+    return any(
+        all(
+            _meant(term, job, Counted(near.namespace, (its.labels,)))
+            for job, podset, near, its in ((one, a, other, b), (other, b, one, a))
+            for term in podset.pod_affinity
+        )
+        for a in one.pod_sets
+        for b in other.pod_sets
+        if _asks_for_its_like(a) and _asks_for_its_like(b)
+    )
 
 
 def _asks_for_its_like(podset: PodSet) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
+from math import inf
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -46,23 +47,32 @@ def emptiest(counts: Mapping[str, int], spread: Spread | Even) -> int:
 def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]:
     """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew.
 
-    ``one_by_one``: in whatever order they arrived. Then those that the constraint counts and does
-    not bind may have come to the domain last.
+    ``one_by_one``: in whatever order they arrived. Then those that the constraint counts and none
+    as strict binds may have come to the domain last.
     """
     instance = step.instance
     known: dict[Hashable, dict[str, int]] = {}
+    # The most pods that a constraint lets a domain hold, by who it binds and what it looks at.
+    most: dict[Hashable, dict[int, int]] = {}
+    for spread in instance.spreads:
+        if not step.arrivals[spread.owner]:
+            continue
+        if (among := _among(spread)) not in known:
+            known[among] = spread_counts(instance, step.after, spread)
+        limit = spread.max_skew + emptiest(known[among], spread)
+        bound = most.setdefault(among, {})
+        bound[spread.owner] = min(limit, bound.get(spread.owner, limit))
     for spread in instance.spreads:
         arrivals = step.arrivals[spread.owner]
         if not arrivals:
             continue
         subject = instance.subject(spread.owner)
-        among = spread.key, spread.counted, spread.over
-        if among not in known:
-            known[among] = spread_counts(instance, step.after, spread)
-        counts = known[among]
+        counts, bound = known[_among(spread)], most[_among(spread)]
         least = emptiest(counts, spread)
         last = Counter[str | None]()
-        for s in set(spread.counted) - {spread.owner} if one_by_one else ():
+        for s in spread.counted if one_by_one else ():
+            if bound.get(s, inf) <= spread.max_skew + least:
+                continue
             for spot, pods in step.arrivals[s].items():
                 if spot.node in spread.over:
                     last[instance.label_domain(spot.node, spread.key)] += pods
@@ -78,6 +88,10 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
                     subject,
                     f"skew {skew} of {spread.max_skew} in {spread.key}={domain}",
                 )
+
+
+def _among(spread: Spread) -> Hashable:
+    return spread.key, spread.counted, spread.over
 
 
 def out_of_balance(

@@ -317,6 +317,6 @@ class _Certification:
             tier=tier,
             values=values,
             optimal=plan.solver.status == "OPTIMAL",
-            spared=() if judged is None else spared(judged.plan, plan),
+            spared=() if judged is None else spared(self.instance, judged.plan, plan),
             plan=plan,
         )

@@ -12,7 +12,7 @@ from kantopt.report.size import Size, size_blocks
 from kantopt.report.standing import standing_line
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.units import tier_label, tier_number
-from kantopt.schema.answers.actions import disturbed
+from kantopt.schema.answers.actions import disturbed, left_waiting
 from kantopt.schema.answers.certificate import Certificate, CertifiedTier, CounterExample
 from kantopt.schema.answers.history import Fate, History
 from kantopt.schema.hints import UNOFFERED, first_of, plural
@@ -105,9 +105,13 @@ def _spared(certificate: Certificate, better: CounterExample) -> str:
     """Name whom the better plan leaves in peace, and count whom it disturbs in their stead."""
     if not better.spared:
         return ""
-    others = len(disturbed(better.plan) - disturbed(certificate.plan))
-    instead = f", where {plural(others, 'other')} would go or move instead" if others else ""
-    return f"; could have been spared: {first_of(better.spared)}{instead}"
+    mine, other = certificate.plan, better.plan
+    others = len(disturbed(other).keys() - disturbed(mine).keys())
+    waiting = left_waiting(mine, other).total()
+    instead = [f"{plural(others, 'other')} would go or move"] if others else []
+    instead += [f"{plural(waiting, 'other')} would wait"] if waiting else []
+    where = f", where {' and '.join(instead)} instead" if instead else ""
+    return f"; could have been spared: {first_of(better.spared)}{where}"
 
 
 def _above(i: int) -> str:

@@ -26,8 +26,9 @@ from tests.planning.dump_company import COMPANY
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_owners import OWNERS
-from tests.planning.dump_pairs import DumpPair, ended, n, p
+from tests.planning.dump_pairs import DumpPair, ended, event, n, p
 from tests.planning.dump_passing import PASSING
+from tests.planning.dump_preemptors import PREEMPTORS
 from tests.planning.dump_rivals import RIVALS
 from tests.planning.dump_statefulsets import STATEFULSETS
 from tests.planning.dump_twists import TWISTS
@@ -60,7 +61,7 @@ def certified(case: DumpPair) -> Certificate:
     "case",
     [
         *(*HISTORIES, *STATEFULSETS, *TWISTS, *CHANGES, *FAULTS, *CLAIMED),
-        *(*COMPANY, *PASSING, *OWNERS, *RIVALS),
+        *(*COMPANY, *PASSING, *OWNERS, *PREEMPTORS, *RIVALS),
     ],
     ids=lambda case: case.name,
 )
@@ -96,6 +97,20 @@ def test_beside_who_could_be_spared_stands_who_would_go_instead() -> None:
     )
     said = "spared: default/web-1, where 1 other would go or move instead."
     assert said in str(certificate_blocks(changed)[0])
+
+
+@pytest.mark.parametrize(
+    ("priority", "said"),
+    [(2, "; could have been spared: default/v, where 1 other would wait instead."), (9, ".")],
+)
+def test_nobody_is_spared_at_the_price_of_who_is_as_important(priority: int, said: str) -> None:
+    victim = p("v", "a", "4", priority=5)
+    policy = {"preemptionPolicy": "Never"} if priority > 5 else {}
+    other = p("n", "b", "4", owner="Job/n", priority=priority, **policy)
+    later = [event("Preempted", victim), p("p", "a", "4", owner="Job/p", priority=9), other]
+    certificate = certified(DumpPair("", [n("a"), n("b"), victim], [n("a"), n("b"), *later]))
+    assert certificate.verdict == "BETTER"
+    assert str(certificate_blocks(certificate)[0].text).endswith(said)
 
 
 @pytest.mark.parametrize(("priority", "told"), [(1, True), (9, False)])

@@ -71,8 +71,8 @@ def _unexplained(history: History, plan: Plan) -> Iterator[str]:
         their = "its node" if pods == 1 else "their nodes"
         yield (
             f"for whom {plural(pods, 'pod')} had to go that {'was' if pods == 1 else 'were'} "
-            f"preempted: no more important pod is seen that came to {their} since, and nothing is "
-            "judged of it"
+            f"preempted: no pod is seen that came to {their} and was the one, or that was decided "
+            "before the first dump; nothing is judged of it"
         )
 
 

@@ -260,7 +260,9 @@ class _Judge:
             yield claim("counterExample", "a better plan", "one that is not better")
         elif better.tier != differs[0]:
             yield claim("counterExample.tier", better.tier, differs[0])
-        left = spared(certificate.plan, better.plan) if certificate.history is not None else ()
+        left: tuple[str, ...] = ()
+        if certificate.history is not None:
+            left = spared(instance, certificate.plan, better.plan)
         said, true = (", ".join(pods) or "nobody" for pods in (better.spared, left))
         yield from compared("counterExample.spared", said, true)
         if better.optimal is not (better.plan.solver.status == "OPTIMAL"):

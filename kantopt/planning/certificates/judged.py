@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from kantopt.planning.certificates.arrivals import judge_arrivals
 from kantopt.planning.certificates.between import Between
@@ -20,7 +21,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.answers import plan as docs
-from kantopt.schema.answers.actions import disturbed
+from kantopt.schema.answers.actions import disturbed, left_waiting
 from kantopt.schema.answers.certificate import Certificate, CertifiedTier, JudgedAs, Subject
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.answers.reports import Verdict
@@ -67,9 +68,24 @@ def sealed(certificate: Certificate) -> Certificate:
     return certificate.model_copy(update={"metadata": named})
 
 
-def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
-    """Return the pods that one plan disturbs and a better one leaves in peace."""
-    return tuple(sorted(disturbed(judged) - disturbed(better)))
+def spared(instance: Instance, judged: Plan, better: Plan) -> tuple[str, ...]:
+    """Return the pods that one plan disturbs and a better one leaves in peace.
+
+    Only those more important than whoever waits in the better one instead.
+    """
+
+    def priority(job: str) -> int:
+        return instance.jobs[instance.job_index[job]].priority
+
+    kept = disturbed(better)
+    least = max(map(priority, left_waiting(judged, better)), default=-inf)
+    return tuple(
+        sorted(
+            pod
+            for pod, job in disturbed(judged).items()
+            if pod not in kept and priority(job) > least
+        )
+    )
 
 
 def better_bounds(plan: Plan | None, tiers: Sequence[CertifiedTier]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.schema.answers.explanation import Steps
@@ -52,7 +53,16 @@ def namespace_of(job: str) -> str:
     return job.partition("/")[0]
 
 
-def disturbed(plan: Plan) -> set[str]:
-    """Return the pods, NAMESPACE/NAME, that a plan evicts or moves."""
+def disturbed(plan: Plan) -> dict[str, str]:
+    """Return the pods, NAMESPACE/NAME, that a plan evicts or moves, each with its job."""
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
-    return {f"{namespace_of(item.job)}/{pod.name}" for item in items for pod in item.pods}
+    return {f"{namespace_of(item.job)}/{pod.name}": item.job for item in items for pod in item.pods}
+
+
+def left_waiting(judged: Plan, better: Plan) -> Counter[str]:
+    """Return the jobs that one plan binds more pods of than a better one, and how many more."""
+    mine, other = (Counter[str](), Counter[str]())
+    for plan, found in ((judged, mine), (better, other)):
+        for item in plan.assignments:
+            found[item.job] += item.count
+    return mine - other

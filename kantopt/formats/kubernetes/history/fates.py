@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from kantopt.formats.kubernetes.history.kinds import Kinds
+from kantopt.formats.kubernetes.history.kinds import Kinds, disruption_of
 from kantopt.formats.kubernetes.history.owners import Owners, Verdict
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
@@ -24,12 +24,17 @@ REASONS: Mapping[str, tuple[Became, str]] = {
 
 def disrupted_by(pod: View) -> Verdict | None:
     """Return what the condition ``DisruptionTarget`` of a pod says; ``None`` without one."""
-    for condition in pod.at("status").list("conditions"):
-        if condition.text("type") == "DisruptionTarget" and condition.text("status") == "True":
-            reason = condition.text("reason")
-            became, by = REASONS.get(reason, ("disrupted", "by whom is not known"))
-            return became, f"DisruptionTarget {reason or 'True'}: {by}"
-    return None
+    if (condition := disruption_of(pod)) is None:
+        return None
+    reason = condition.text("reason")
+    became, by = REASONS.get(reason, ("disrupted", "by whom is not known"))
+    return became, f"DisruptionTarget {reason or 'True'}: {by}"
+
+
+def disrupted_at(pod: View) -> str:
+    """Return since when the condition ``DisruptionTarget`` of a pod holds; nothing without one."""
+    condition = disruption_of(pod)
+    return "" if condition is None else condition.text("lastTransitionTime")[:_SECONDS]
 
 
 class Events:
@@ -53,7 +58,7 @@ class Events:
             for event in dump.of("Event"):
                 self._hear(event)
             for pod in dump.of("Pod"):
-                self._made.setdefault("/".join(pod.key), set()).add(_made(pod))
+                self._made.setdefault("/".join(pod.key), set()).add(made_at(pod))
 
     def _hear(self, event: View) -> None:
         about = event.at("regarding" if "regarding" in event else "involvedObject")
@@ -87,14 +92,21 @@ class Events:
 
         Of an event without a uid that pod is meant which was the last to be made by then.
         """
+        return _last(self._about(pod))[1]
+
+    def moment(self, pod: View) -> str:
+        """Return when that was said; nothing if it is not told."""
+        return _last(self._about(pod))[0]
+
+    def _about(self, pod: View) -> Iterable[_Said]:
         name, uid = "/".join(pod.key), pod.uid
         if not uid or uid in self._of_uids:
-            return _last(self._of_uids.get(uid, []) if uid else self._of_any.get(name, []))
-        return _last(
+            return self._of_uids.get(uid, []) if uid else self._of_any.get(name, [])
+        return (
             (moment, said)
             for moment, said in self._of_names.get(name, ())
             if max((made for made in self._made.get(name, ()) if made <= moment), default="~")
-            == _made(pod)
+            == made_at(pod)
         )
 
 
@@ -113,9 +125,9 @@ _Said = tuple[str, Verdict | None]
 """When something was said, and what; nothing if it takes back what was said before."""
 
 
-def _last(said: Iterable[_Said]) -> Verdict | None:
+def _last(said: Iterable[_Said]) -> _Said:
     """Return what was said last; what takes it back in the same second came after it."""
-    return max(said, key=lambda each: (each[0], each[1] is None), default=("", None))[1]
+    return max(said, key=lambda each: (each[0], each[1] is None), default=("", None))
 
 
 _TIMES = (
@@ -126,7 +138,8 @@ _TIMES = (
 _SECONDS = len("2026-09-01T03:00:00")
 
 
-def _made(pod: View) -> str:
+def made_at(pod: View) -> str:
+    """Return when a pod was made; nothing if it is not told."""
     return pod.at("metadata").text("creationTimestamp")[:_SECONDS]
 
 
@@ -180,6 +193,8 @@ def became(
         gone = "gone"
     if (said := events.of(before)) is not None:
         return said
+    if (said := disrupted_by(before)) is not None:
+        return said[0], f"{gone}; {said[1]}, in the first dump"
     if node in lost and (now is None or lost[node] == GONE):
         return "node gone", f"node {node} {lost[node]}"
     if (why_gone := owners.why_gone(before, others)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View, view_of
 
 
@@ -17,12 +18,13 @@ class Kinds:
         As they are written, in order.
     views
         The same, looked at: what has the wrong type is read as absent, for the import has reported
-        it already where it matters.
+        it already where it matters. Pods that are marked for a disruption are terminating: that
+        they are deleted comes next.
     """
 
     def __init__(self, objects: Iterable[Any]) -> None:
         self.objects = [item for item in objects if isinstance(item, dict)]
-        self.views = [view_of(item) for item in self.objects]
+        self.views = [_with_what_follows(view_of(item)) for item in self.objects]
         self._by_kind: dict[str, list[View]] = {}
         for view in self.views:
             self._by_kind.setdefault(view.text("kind"), []).append(view)
@@ -34,6 +36,23 @@ class Kinds:
     def named(self, kind: str) -> dict[str, View]:
         """Objects of one kind by name, where they are in no namespace."""
         return {view.key[1]: view for view in self.of(kind)}
+
+
+def disruption_of(pod: View) -> View | None:
+    """Return the condition ``DisruptionTarget`` of a pod, if it is true."""
+    for condition in pod.at("status").list("conditions"):
+        if condition.text("type") == "DisruptionTarget" and condition.text("status") == "True":
+            return condition
+    return None
+
+
+def _with_what_follows(view: View) -> View:
+    if view.text("kind") != "Pod" or view.terminating or ended(view):
+        return view
+    if (marked := disruption_of(view)) is None:
+        return view
+    when = marked.text("lastTransitionTime")
+    return view.replaced(metadata={**view.at("metadata").raw, "deletionTimestamp": when})
 
 
 def key_of(pod: View) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from kantopt.formats.kubernetes.history.fates import GONE, Events, became
+from kantopt.formats.kubernetes.history.fates import GONE, Events, became, disrupted_at, made_at
 from kantopt.formats.kubernetes.history.kinds import Kinds, key_of
 from kantopt.formats.kubernetes.history.owners import Owners
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
@@ -40,6 +40,7 @@ class Dumps:
         self._bound = _bound(self.before), _bound(self.after)
         self.owners = Owners(self.before, self.after)
         self._events = Events((self.before, self.after))
+        self._events_before = Events((self.before,))
         self._classes = _classes((self.before, self.after))
         self.roots = {key: self.owners.root(pod) for key, pod in self._all().items()}
         self._new: dict[tuple[str, ...], list[Key]] = {}
@@ -178,8 +179,8 @@ class Dumps:
         """Return the preempted pods that a more important pod may have made way for itself by.
 
         It came to their node since, or is to come there. Each is given with a pod that stands for
-        it elsewhere since, if there is one. Who was terminating already is none of them: that was
-        decided before the first dump.
+        it elsewhere since, if there is one. Who was terminating already, or preempted by an event,
+        is none of them: that was decided before the first dump.
 
         Parameters
         ----------
@@ -201,9 +202,11 @@ class Dumps:
             if (
                 fate.became == "preempted"
                 and key not in unjudged
-                and not self.first[key].terminating
+                and not self._decided_before(key)
                 and any(
-                    self._priority(pod) > least and self._policy(pod) != "Never"
+                    self._priority(pod) > least
+                    and self._policy(pod) != "Never"
+                    and self._may_have_preempted(pod, key)
                     for pod in since.get(fate.node, ())
                 )
             ):
@@ -211,6 +214,22 @@ class Dumps:
                 if found is not None:
                     taken.add(found)
         return victims
+
+    def _decided_before(self, victim: Key) -> bool:
+        """Whether the first dump shows that a pod was to go."""
+        pod = self.first[victim]
+        said = self._events_before.of(pod)
+        return pod.terminating or (said is not None and said[0] == "preempted")
+
+    def _may_have_preempted(self, pod: View, victim: Key) -> bool:
+        """Whether a pod is the one that an event names, or was made before that happened."""
+        who = self._events.preemptors.get(victim[2])
+        if who is not None:
+            return who in (pod.uid, "/".join(pod.key))
+        told = self.later.get(victim)
+        marked = "" if told is None else disrupted_at(told)
+        moment = marked or self._events.moment(self.first[victim])
+        return not moment or made_at(pod) <= moment
 
     def _replacement(self, victim: Key, taken: set[Key]) -> Key | None:
         """Return a pod that came since, has a node and is of the victim's owner and template."""

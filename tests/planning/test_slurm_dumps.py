@@ -60,8 +60,11 @@ def was(text: str, state: str) -> str:
     return text.replace("JobState=RUNNING Reason=None", f"JobState={state}")
 
 
-def raws_of(text: str, seconds: int, states: dict[str, str] | None = None) -> list[RawDocument]:
-    whole = nodes(**(states or {})) + HEAD + text + config(seconds)
+def raws_of(
+    text: str, seconds: int, states: dict[str, str] | None = None, by: str = "partition_prio"
+) -> list[RawDocument]:
+    set_up = config(seconds).replace("preempt/partition_prio", f"preempt/{by}")
+    whole = nodes(**(states or {})) + HEAD + text + set_up
     return parse_documents(whole.encode(), f"dump-{seconds}.txt")
 
 
@@ -72,9 +75,11 @@ def certified(
     *,
     before_that: dict[str, str] | None = None,
     qos: str = "",
+    by: str = "partition_prio",
 ) -> Certificate:
     """Certify what became of the first dump, and check the certificate."""
-    before, after = raws_of(first + qos, 100, before_that), raws_of(later + qos, 200, states)
+    before = raws_of(first + qos, 100, before_that, by)
+    after = raws_of(later + qos, 200, states, by)
     model, question = load_model("mixed"), question_of(before)
     found = became_of(question, before, after, Import(), model)
     assert isinstance(found, Between)
@@ -145,6 +150,45 @@ def test_who_may_preempt_and_came_has_preempted_and_a_better_plan_spares_the_vic
     certificate = certified(R, AGAIN + runs("2", "n1", at=140))
     assert became(certificate) == {"1": "requeued"}
     assert certificate.verdict == "OPTIMAL"
+
+
+HIGH = runs("2", "n1", at=140).replace("Partition=main", "Partition=high")
+
+
+@pytest.mark.parametrize(
+    ("again", "came", "booted"),
+    [
+        (AGAIN, HIGH.replace(f"SubmitTime={START + 140}", f"SubmitTime={START + 151}"), None),
+        (AGAIN, HIGH.replace(f"StartTime={START + 190}", f"StartTime={START + 9000}"), None),
+        (AGAIN.replace("Priority=5", "Priority=0"), HIGH, None),
+        (AGAIN, HIGH, 160),
+    ],
+    ids=["came later", "started much later", "held by hand", "its node was started anew"],
+)
+def test_nobody_preempts_by_coming_to_a_node_that_others_took_a_job_from(
+    again: str, came: str, booted: int | None
+) -> None:
+    boot = {} if booted is None else {"n1": f"IDLE BootTime={START + booted}"}
+    certificate = certified(R, again + came, boot)
+    assert became(certificate) == {"1": "requeued"}
+    assert certificate.verdict == "OPTIMAL"
+
+
+def test_a_job_preempted_long_before_another_came_was_not_preempted_for_it() -> None:
+    gone = was(R, "PREEMPTED")[:-1] + f" EndTime={START + 130}\n"
+    certificate = certified(R, gone + HIGH)
+    assert became(certificate) == {"1": "preempted"}
+    assert certificate.verdict == "OPTIMAL"
+
+
+@pytest.mark.parametrize(("qos", "told"), [("c", "requeued"), ("high", "preempted")])
+def test_by_qos_only_who_lists_it_has_preempted_another(qos: str, told: str) -> None:
+    by_qos = "Name|Priority|Preempt|PreemptMode\nlow|0||requeue\nb|0||requeue\n"
+    by_qos += "high|0|low|cluster\nc|0|b|cluster\n"
+    low = " QOS=low\n"
+    first, later = R[:-1] + low, AGAIN[:-1] + low + runs("2", "n1", at=140, more=f"QOS={qos}")
+    certificate = certified(first, later, qos=by_qos, by="qos")
+    assert became(certificate) == {"1": told}
 
 
 def test_jobs_that_came_since_and_wait_blame_nobody() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from kantopt.formats.pair import Key, Pair
 from kantopt.formats.slurm import names
@@ -17,12 +18,16 @@ from kantopt.formats.slurm.identity import id_of, owner_of, tasks_of, uid_of
 from kantopt.formats.slurm.nodes import is_gone
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.pins import unpinned
-from kantopt.formats.slurm.policy import Policy, Standing
+from kantopt.formats.slurm.policy import Policy
 from kantopt.formats.slurm.records import Record
-from kantopt.formats.slurm.states import State, held, is_suspended, state_of
+from kantopt.formats.slurm.states import State, held, is_held, is_suspended, state_of
 from kantopt.schema.answers.history import Became, Fate, History
 from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
+
+_SOON = timedelta(minutes=15)
+"""How long before or after a victim is queued again another may start on a node that it had: one
+after the other is cleaned up, and Slurm looks at its queue from time to time."""
 
 
 class SlurmDumps:
@@ -52,6 +57,7 @@ class SlurmDumps:
             if name in nodes[0] and _reason(node) != _reason(nodes[0][name])
         ]
         self._reservations = {*rest.named("ReservationName")}
+        self._boots = {name: node.time("BootTime") for name, node in nodes[1].items()}
         self._down = {name for name, node in nodes[1].items() if is_gone(node)}
         self._partitions = Partitions(rest)
         self._policy = Policy(rest)
@@ -188,23 +194,50 @@ class SlurmDumps:
             yield was.id, fates
 
     def _preemptor(self, victim: Attempt) -> Attempt | None:
-        """Find a job that has come to a victim's nodes since and may preempt it."""
+        """Find a job that has come to a victim's nodes since and may have preempted it.
+
+        It waited when the victim lost its nodes, and got them about then, without a boot between.
+        Whoever is queued again and held was so by hand.
+        """
         hosts = {*victim.hosts}
-        own = self._standing(victim)
-        if own.mode == "OFF":
+        again = self._now.get(victim.id)
+        off = self._policy.of_job([victim.record]).mode == "OFF"
+        if again is None or off or (again.state == "pending" and is_held(again.record)):
             return None
+        lost = lost_at(victim, again)
         for name, now in self._now.items():
             if (
                 now.state == "running"
-                and not hosts.isdisjoint(now.hosts)
+                and (shared := hosts.intersection(now.hosts))
                 and not _runs_on(self._before.get(name), now)
-                and self._standing(now).tier > own.tier
+                and self._policy.may_preempt(now.record, victim.record)
+                and _waited_for(now.record, lost, once=again.restarts <= victim.restarts + 1)
+                and not self._booted(shared, victim.record, now.record)
             ):
                 return now
         return None
 
-    def _standing(self, attempt: Attempt) -> Standing:
-        return self._policy.of_job([attempt.record])
+    def _booted(self, hosts: Iterable[str], victim: Record, preemptor: Record) -> bool:
+        """Whether a node was started anew between two jobs, so that the first ended with it."""
+        began, ended = (record.time("StartTime") or "" for record in (victim, preemptor))
+        return any(began < (self._boots.get(host) or "") <= ended for host in hosts)
+
+
+def lost_at(was: Attempt, now: Attempt) -> str:
+    """Return when a try lost its nodes: a later one is submitted then; nothing if not told."""
+    key = "EndTime" if now.identity == was.identity else "SubmitTime"
+    return now.record.time(key) or ""
+
+
+def _waited_for(record: Record, lost: str, *, once: bool) -> bool:
+    """Whether a job waited when another lost its nodes, and, if ``once``, started about then."""
+    submitted, started = (record.time(key) or "" for key in ("SubmitTime", "StartTime"))
+    if lost and submitted > lost:
+        return False
+    if not (lost and started and once):
+        return True
+    apart = datetime.fromisoformat(started) - datetime.fromisoformat(lost)
+    return abs(apart) <= _SOON
 
 
 def _reason(node: Record) -> tuple[str, str]:

@@ -67,6 +67,13 @@ class Policy:
         found = [self.standing(r.listed("Partition"), r.text("QOS")) for r in records]
         return choose(found, key=lambda standing: standing.tier)
 
+    def may_preempt(self, one: Record, other: Record) -> bool:
+        """Whether Slurm itself lets one job preempt another, whatever our priorities allow."""
+        if self.kind != "qos":
+            return self.of_job([one]).tier > self.of_job([other]).tier
+        qos = self._qos.get(one.text("QOS"))
+        return qos is not None and other.text("QOS") in qos.listed("Preempt")
+
     def is_lowered(self, record: Record) -> bool:
         """Whether a job that waits might start in a higher tier than it evicts by."""
         names = record.listed("Partition")

@@ -70,10 +70,14 @@ def held(record: Record, moment: str | None) -> str:
         return _HELD[
             "BeginTime"
         ]  # one that was queued again has a reason only when it is looked at
-    if record.text("Priority") == "0":
+    if is_held(record):
         return _HELD["JobHeldUser"]
     if _LIMIT.match(reason):
         return "kept by a limit of accounting, QOS or partition"
-    if record.flags("JobState") & {"REQUEUE_HOLD", "SPECIAL_EXIT"}:
-        return _HELD["JobHeldUser"]
     return ""
+
+
+def is_held(record: Record) -> bool:
+    """Whether somebody holds a job, perhaps since it was queued again."""
+    states = record.flags("JobState")
+    return record.text("Priority") == "0" or bool(states & {"REQUEUE_HOLD", "SPECIAL_EXIT"})

@@ -32,6 +32,9 @@ _OLD = p("web-1", "a", **_BORN)
 _MARKED, _SPARED = "Marking for deletion Pod default/x", "Cancelling deletion of Pod default/x"
 _ROLLOUT = {"replicas": 1, "true": ("Completed",)}
 
+_SET = replicas(1, "web-1f", by="Deployment/web")
+_WORN = p("web-1", "a", owner="ReplicaSet/web-1f")
+
 OWNERS = [
     _told(
         "rolled out, and the old ReplicaSet is not kept",
@@ -133,5 +136,27 @@ OWNERS = [
         "its node was made anew while it ran on",
         [A, _OLD],
         [{**n("a"), "metadata": {"name": "a", "uid": "anew"}}, _OLD],
+    ),
+    _told(
+        "the later dump has no Deployments, but ReplicaSets of one",
+        [A, made("Deployment", "web", replicas=1), _SET, _WORN],
+        [A, _SET, p("web-2", "a", owner="ReplicaSet/web-1f")],
+        web_1="disrupted",
+    ),
+    _told(
+        "the later dump has neither Deployments nor ReplicaSets, but a pod of one",
+        [A, made("Deployment", "web", replicas=1), _SET, _WORN],
+        [A, p("web-2", "a", owner="ReplicaSet/web-1f")],
+        web_1="disrupted",
+    ),
+    _told(
+        "counted as failed by its Job, and gone: a Job counts those that are deleted, too",
+        [A, made("Job", "etl", parallelism=1), p("etl-1", "a", owner="Job/etl")],
+        [
+            A,
+            made("Job", "etl", parallelism=1, status={"failed": 1}),
+            p("etl-2", "a", owner="Job/etl"),
+        ],
+        etl_1="unknown",
     ),
 ]

@@ -16,11 +16,11 @@ Verdict = tuple[Became, str]
 _ENDED = frozenset(
     ("Complete", "Completed", "Failed", "Succeeded", "SuccessCriteriaMet", "FailureTarget")
 )
-_COUNTED: tuple[tuple[Became, str, str], ...] = (
-    ("finished", "succeeded", "Succeeded"),
-    ("failed", "failed", "Failed"),
+_COUNTED: tuple[tuple[str, str, Became, str], ...] = (
+    ("succeeded", "Succeeded", "finished", "finished"),
+    ("failed", "Failed", "unknown", "failed, as it does those that are deleted"),
 )
-"""What a pod became, as the status of its Job counts it, and the phase that shows it."""
+"""What the status of a Job counts, the phase that shows it, what the pod became, and in words."""
 _TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
 """Kinds of owners that roll a new template out."""
 _SCALED = ("ReplicaSet", "StatefulSet")
@@ -37,15 +37,17 @@ class Owners:
         self._later = _by_uid(later)
         self._names = {_name_of(view) for view in self._later.values()}
         self._spaces = [dump.named("Namespace") for dump in (first, later)]
-        kinds = {view.text("kind") for view in self._later.values()}
-        self._unknown = {owner.text("kind") for _, owner in _owned(later)} - kinds
-        """Kinds of owners of pods that the later dump has none of: it does not tell of them."""
+        owners = (owner for view in self._later.values() if (owner := owner_of(view)) is not None)
+        above = {kind for pod in later.of("Pod") for kind, _, _ in self.chain(pod)}
+        above |= {owner.text("kind") for owner in owners}
+        self._unknown = above - {view.text("kind") for view in self._later.values()}
+        """Kinds of owners that the later dump has none of though something is owned by such."""
         self._siblings: dict[str, list[View]] = {}
         for view in self._later.values():
             owner = owner_of(view)
             if owner is not None and view.text("kind") == "ReplicaSet":
                 self._siblings.setdefault(owner.text("uid"), []).append(view)
-        self._ends: dict[str, Counter[Became]] = {}
+        self._ends: dict[str, Counter[str]] = {}
         before = {pod.uid for pod, _ in _owned(first) if ended(pod)}
         ends = {pod.uid: (pod, owner) for pod, owner in _owned(later) if ended(pod)}
         self._shown = Counter(
@@ -229,12 +231,12 @@ class Owners:
             return None
         if uid not in self._ends:
             self._ends[uid] = Counter()
-            for became, field, phase in _COUNTED:
-                self._ends[uid][became] = max(0, self._unseen(uid, field, phase))
-        for became, count in self._ends[uid].items():
-            if count > 0:
-                self._ends[uid][became] -= 1
-                return became, f"Job {name} has counted it as {became}"
+            for field, phase, _, _ in _COUNTED:
+                self._ends[uid][field] = max(0, self._unseen(uid, field, phase))
+        for field, _, became, words in _COUNTED:
+            if self._ends[uid][field] > 0:
+                self._ends[uid][field] -= 1
+                return became, f"Job {name} has counted it as {words}"
         return None
 
     def _unseen(self, uid: str, field: str, phase: str) -> int:
@@ -256,7 +258,7 @@ class Owners:
             for uid, view in self._later.items()
             if uid in self._first
             and (
-                any(self._unseen(uid, field, phase) > 0 for _, field, phase in _COUNTED)
+                any(self._unseen(uid, field, phase) > 0 for field, phase, _, _ in _COUNTED)
                 if view.text("kind") == "Job"
                 else view.text("kind") in _SCALED
                 and _generation(view) > _generation(self._first[uid]) + 1

@@ -39,6 +39,8 @@ class Pair:
     crowded: frozenset[tuple[str, str]] = frozenset()
     """Nodes that have more volumes attached than they can in the later dump, each with the
     resource that these are."""
+    admitted: frozenset[str] = frozenset()
+    """Nodes that came since and have admitted all pods that they have."""
 
 
 class TwoDumps(Protocol):

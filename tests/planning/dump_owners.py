@@ -34,6 +34,14 @@ _ROLLOUT = {"replicas": 1, "true": ("Completed",)}
 
 _SET = replicas(1, "web-1f", by="Deployment/web")
 _WORN = p("web-1", "a", owner="ReplicaSet/web-1f")
+_ROLLING = [
+    *(A, made("Deployment", "web", replicas=1, generation=2)),
+    replicas(1, "app-2", by="Deployment/web"),
+]
+_BOTH = [
+    of("web-1", "a", owner="ReplicaSet/app-1"),
+    of("web-2", "a", "2", owner="ReplicaSet/app-2"),
+]
 
 OWNERS = [
     _told(
@@ -158,5 +166,11 @@ OWNERS = [
             p("etl-2", "a", owner="Job/etl"),
         ],
         etl_1="unknown",
+    ),
+    _told(
+        "of the old ReplicaSet of a rollout of which the new one has grown before",
+        [*_ROLLING, replicas(1, "app-1", by="Deployment/web"), *_BOTH],
+        [*_ROLLING, replicas(0, "app-1", by="Deployment/web", generation=2), _BOTH[1]],
+        web_1="rolled out",
     ),
 ]

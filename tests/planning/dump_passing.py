@@ -6,7 +6,7 @@ from tests.formats.cluster_objects import Object
 from tests.planning.dump_company import near, volume
 from tests.planning.dump_faults import PICKY, ZONES, apart, cluster_queue, even, queued
 from tests.planning.dump_histories import A, B, on
-from tests.planning.dump_pairs import DumpPair, ended, going, made, n, p, replicas, waits
+from tests.planning.dump_pairs import DumpPair, ended, event, going, made, n, p, replicas, waits
 
 WEB = p("web-1", "a", "4")
 MORE = p("more", cpu="4", owner="ReplicaSet/more")
@@ -39,6 +39,7 @@ def of_job(of: Object) -> Object:
 
 _USER = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}
 _ETL = [of_job(even("etl-0", "a")), of_job(even("etl-2", "a"))]
+_TEMPLATE = {"metadata": {"labels": {"app": "m"}}}
 _PICKED = n("a", labels={"pool": "x"})
 _STATIC = p("s", "a", owner="Node/a", labels={"app": "apart"})
 
@@ -76,6 +77,51 @@ PASSING = [
         [*ZONES, replicas(2, "even", generation=2), even("e-0", "a"), even("e-1", "a")],
         "ILLEGAL",
         faults=("spread",),
+    ),
+    DumpPair(
+        "made since and scaled: some pods may have been made and taken away again",
+        ZONES,
+        [*ZONES, replicas(2, "even", generation=2), even("e-0", "a"), even("e-1", "a")],
+    ),
+    DumpPair(
+        "made since and never scaled: no pod was taken away again",
+        ZONES,
+        [*ZONES, replicas(2, "even"), even("e-0", "a"), even("e-1", "a")],
+        "ILLEGAL",
+        faults=("spread",),
+    ),
+    DumpPair(
+        "a Job made since has counted pods that are seen in neither dump",
+        ZONES,
+        [*ZONES, made("Job", "etl", parallelism=4, status={"succeeded": 2}), *_ETL],
+    ),
+    DumpPair(
+        "an event tells of a pod that came since and is seen in neither dump",
+        ZONES,
+        [
+            *(*ZONES, replicas(2, "even"), even("e-0", "a"), even("e-1", "a")),
+            event("Preempted", p("even-9", "b", metadata={"uid": "e-9"})),
+        ],
+    ),
+    DumpPair(
+        "company of which only the template of its Job is left",
+        [*ZONES, made("Job", "m", suspend=True, template=_TEMPLATE)],
+        [
+            *(*ZONES, made("Job", "m", template=_TEMPLATE, status={"succeeded": 1})),
+            near("w", "a", "w", "m"),
+        ],
+    ),
+    DumpPair(
+        "a node that came since and has less room than its running pods take",
+        [B],
+        [B, n("a", "2"), p("w", "a", "4")],
+    ),
+    DumpPair(
+        "a node that came since and has not admitted its pods yet",
+        [B],
+        [B, n("a", "2"), {**p("w", "a", "4"), "status": {"phase": "Pending"}}],
+        "ILLEGAL",
+        faults=("capacity",),
     ),
     DumpPair(
         "company that came since and has ended",

@@ -219,6 +219,8 @@ def planted(later: list[Object], seed: int) -> tuple[list[Object], str]:
     node = rng.choice([item for item in later if item["kind"] == "Node"])
     name, cores = node["metadata"]["name"], node["status"]["allocatable"]["cpu"]
     if rng.random() < 0.5:
-        return [*later, p("wrong", name, str(int(cores) + 1), owner="ReplicaSet/wrong")], "capacity"
+        wrong = p("wrong", name, str(int(cores) + 1), owner="ReplicaSet/wrong")
+        # Once it runs, a node that came since must have been larger.
+        return [*later, {**wrong, "status": {"phase": "Pending"}}], "capacity"
     wrong = p("wrong", name, "0", owner="ReplicaSet/wrong", nodeSelector={"no": "such"})
     return [*later, wrong], "eligibility"

@@ -129,10 +129,12 @@ def _lenient(question: Question, terms: ClusterSnapshot) -> Question:
 def _may_have_been_kept(between: Between, fault: Violation) -> bool:
     """Whether what has changed since may have been what kept a rule.
 
-    Pods that it counts have left, or others count since that did not.
+    Pods that it counts have left, or others count since that did not, or nodes have shrunk.
     """
     pair = between.facts.pair
     counted = (*pair.vanished, *pair.relabelled)
+    if fault.rule == Rule.CAPACITY:  # nobody knows how large a node was that came since
+        return fault.subject.removeprefix("node ") in pair.admitted
     for job in between.facts.question.jobs:
         if not _is_of(fault, job):
             continue

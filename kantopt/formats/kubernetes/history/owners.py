@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kantopt.formats.kubernetes.disruption import owner_of
 from kantopt.formats.kubernetes.history.kinds import Kinds
@@ -60,6 +60,8 @@ class Owners:
             owner.text("uid") for pod, owner in _owned(first) if not (ended(pod) or pod.terminating)
         )
         """How many pods each owner had in the first dump."""
+        self._heard_of = set(_heard_of(first, later))
+        """Namespaces and names of owners of pods of which only events tell."""
         self._surplus: dict[str, int] = {}
         """How many of these it has no use for any more, less those that this has explained."""
 
@@ -123,8 +125,16 @@ class Owners:
             if before is not None and after is not None and after < before:
                 if i == 0 and not self._is_surplus(pod, self._later[uid], after):
                     return None
-                return "scaled down", f"{kind} {name} wants {after} pods, {before} before"
+                fewer = f"{kind} {name} wants {after} pods, {before} before"
+                above = chain[i + 1 : i + 2]
+                if any(self._wants_as_many(owner) for _, _, owner in above):
+                    return "rolled out", f"{fewer}, and {above[0][0]} {above[0][1]} no fewer"
+                return "scaled down", fewer
         return None
+
+    def _wants_as_many(self, uid: str) -> bool:
+        before, after = self._wanted(self._first.get(uid)), self._wanted(self._later.get(uid))
+        return before is not None and after is not None and after >= before
 
     def _is_surplus(self, pod: View, owner: View, wanted: int) -> bool:
         """Whether a pod is beyond what its owner wants; a StatefulSet wants the lowest numbers."""
@@ -241,29 +251,36 @@ class Owners:
 
     def _unseen(self, uid: str, field: str, phase: str) -> int:
         """How many more ends a Job has counted since than pods are seen that have ended so."""
-        counts = [
-            view.at("status").integer(field, 0, 2**31) or 0
-            for view in (self._first[uid], self._later[uid])
-        ]
-        return counts[1] - counts[0] - self._shown[uid, phase]
+        before, after = (
+            view.at("status").integer(field, 0, 2**31) or 0 if view is not None else 0
+            for view in (self._first.get(uid), self._later[uid])
+        )
+        return after - before - self._shown[uid, phase]
 
     def with_unseen_pods(self) -> frozenset[str]:
         """Return uids of owners of which pods may have come and gone between the dumps.
 
-        Jobs have counted them; where something was scaled more than once, some may have been made
-        and taken away again.
+        Jobs have counted them, or an event tells of one; where something was scaled more than once,
+        or was made since and scaled, some may have been made and taken away again.
         """
-        return frozenset(
-            uid
-            for uid, view in self._later.items()
-            if uid in self._first
-            and (
-                any(self._unseen(uid, field, phase) > 0 for field, phase, _, _ in _COUNTED)
-                if view.text("kind") == "Job"
-                else view.text("kind") in _SCALED
-                and _generation(view) > _generation(self._first[uid]) + 1
-            )
-        )
+        return frozenset(uid for uid, view in self._later.items() if self._had_others(uid, view))
+
+    def _had_others(self, uid: str, view: View) -> bool:
+        if view.text("kind") not in (*_SCALED, "Job"):
+            return False
+        if view.key in self._heard_of:
+            return True
+        if view.text("kind") == "Job":
+            return any(self._unseen(uid, field, phase) > 0 for field, phase, _, _ in _COUNTED)
+        before = _generation(self._first[uid]) if uid in self._first else 0
+        return _generation(view) > before + 1
+
+    def templates(self, uids: Iterable[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield namespace and labels of the pods that some owners make, as far as it is told."""
+        for view in map(self._later.__getitem__, uids):
+            labels = view.at("spec").at("template").labels
+            if labels:
+                yield view.key[0], labels
 
     @staticmethod
     def _wanted(view: View | None) -> int | None:
@@ -296,6 +313,17 @@ def _owned(dump: Kinds) -> Iterator[tuple[View, View]]:
     for pod in dump.of("Pod"):
         if (owner := owner_of(pod)) is not None:
             yield pod, owner
+
+
+def _heard_of(first: Kinds, later: Kinds) -> Iterator[tuple[str, str]]:
+    """Yield whose pods came and went between two dumps, as their names in new events tell."""
+    seen = {pod.uid for dump in (first, later) for pod in dump.of("Pod")}
+    told = {event.uid for event in first.of("Event")}
+    for event in later.of("Event"):
+        about = event.at("regarding" if "regarding" in event else "involvedObject")
+        uid = about.text("uid")
+        if about.text("kind") == "Pod" and event.uid not in told and uid and uid not in seen:
+            yield about.text("namespace"), about.text("name").rpartition("-")[0]
 
 
 def _name_of(view: View) -> tuple[str, str, str]:

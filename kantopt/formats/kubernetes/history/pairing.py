@@ -73,6 +73,7 @@ class _Pairing:
         changed = {
             name for name in names_before & names_after if d.nodes_before[name] != d.nodes[name]
         }
+        added = (names_after - names_before) | changed
         history = History(
             stayed=len(self._stayed()),
             placed=self._placed,
@@ -80,7 +81,7 @@ class _Pairing:
             gone=tuple(d.fates.values()),
             waiting=tuple(sorted(self._waiting)),
             freed=tuple(sorted(self._freed)),
-            nodes_added=tuple(sorted((names_after - names_before) | changed)),
+            nodes_added=tuple(sorted(added)),
             nodes_removed=tuple(sorted((names_before - names_after) | changed)),
         )
         return Pair(
@@ -95,6 +96,7 @@ class _Pairing:
             history=history,
             relabelled=tuple(self._relabelled()),
             crowded=d.crowded,
+            admitted=frozenset(self._admitted(added)),
         )
 
     def _relabelled(self) -> Iterator[Counted]:
@@ -110,7 +112,8 @@ class _Pairing:
     def _vanished(self) -> Iterator[Counted]:
         """Yield pods that had a node in the first dump or since, and have gone or are going.
 
-        Where an owner may have had others that neither dump shows, its pods stand for these.
+        Where an owner may have had others that neither dump shows, its pods stand for these, and
+        such as its template says.
         """
         d = self._d
         unseen = d.owners.with_unseen_pods()
@@ -122,6 +125,17 @@ class _Pairing:
                 unseen and any(uid in unseen for _, _, uid in d.owners.chain(pod))
             ):
                 yield Counted(key[0], (pod.labels,))
+        for namespace, labels in d.owners.templates(unseen):
+            yield Counted(namespace, (labels,))
+
+    def _admitted(self, came: set[str]) -> Iterator[str]:
+        """Yield nodes that came since of which all pods run: their kubelets had room for them."""
+        waits = {
+            pod.node
+            for pod in self._d.later.values()
+            if pod.at("status").text("phase") == "Pending"
+        }
+        yield from came - waits
 
     def _leaves(self, key: Key) -> bool:
         """Whether a pod has gone by the later dump, or is going."""

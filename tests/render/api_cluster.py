@@ -42,6 +42,8 @@ class Cluster:
     uid: str = "cluster-1"
     leave_after: int = 2
     """Looks until a pod that is being deleted is gone."""
+    binds_at_once: bool = False
+    """Whether the scheduler is so quick that a replacement has a node when the eviction returns."""
     ready_after: int = 1
     """Looks from a pod's start until it is ready."""
     prefers: dict[str, list[str]] = field(default_factory=dict)
@@ -92,7 +94,9 @@ class Cluster:
         self.touch(pod)
         self._until[metadata["uid"]] = self.now + self.leave_after
         if self._owner(pod).get("kind") == "ReplicaSet":
-            self._again(pod)
+            new = self._again(pod)
+            if self.binds_at_once:
+                self._schedule(new)
 
     def patch_pod(self, namespace: str, name: str, patch: list[Object], *, dry: bool) -> Object:
         """Patch a pod, as far as its gates allow it."""
@@ -207,7 +211,7 @@ class Cluster:
         held = sum(_gpus(p) for p in self.pods.values() if p["spec"].get("nodeName") == name)
         return int(self.nodes[name]["status"]["allocatable"]["nvidia.com/gpu"]) - held
 
-    def _again(self, pod: Object, *, same_name: bool = False) -> None:
+    def _again(self, pod: Object, *, same_name: bool = False) -> Object:
         new, number = copy.deepcopy(pod), next(self._numbers)
         metadata = new["metadata"]
         metadata.pop("deletionTimestamp", None)
@@ -220,6 +224,7 @@ class Cluster:
         self.touch(new)
         self.pods[metadata["uid"]] = new
         self._again_uids.add(metadata["uid"])
+        return new
 
     @staticmethod
     def _owner(pod: Object) -> Object:

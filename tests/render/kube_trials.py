@@ -184,6 +184,7 @@ def trial(seed: int, folder: Path, patience: int = 1) -> Trial:
     for move in plan.moves:
         if rng.random() < 0.8:
             world.prefers.setdefault(move.pods[0].owner_uid, []).append(move.to_node)
+    world.binds_at_once = rng.random() < 0.5
     if found.fault == "never ready":
         world.never_ready = {pod.owner_uid for _, item in in_waves(plan) for pod in item.pods}
     meddler = Meddler(found.fault, rng)

@@ -133,6 +133,17 @@ def plan_for(made: Cluster, model: str = "mixed", *, gated: bool = True) -> Plan
     return make_plan(question, load_model(model), options, Deadline.within(20)).plan
 
 
+def moving(owner: str = "ReplicaSet/app") -> tuple[Cluster, Plan]:
+    """Two nodes with a small pod each; one of them has to step aside for a gated one."""
+    running = [pod(f"a-{i}", 2, on=f"n{i}", owner=owner, priority=100) for i in range(2)]
+    waiting = pod("w-0", 8, owner="Job/w", priority=100, gates=HELD)
+    made = cluster([node("n0"), node("n1")], [*running, waiting])
+    plan = plan_for(made)
+    assert [item.mode for item in plan.moves] == ["restart"]
+    made.prefers = {plan.moves[0].pods[0].owner_uid: [plan.moves[0].to_node]}
+    return made, plan
+
+
 def drawn(seed: int) -> tuple[Cluster, Plan]:
     """Draw a small crowded cluster with pods that wait, and its plan."""
     rng = random.Random(f"kube {seed}")

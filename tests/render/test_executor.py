@@ -7,8 +7,8 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,7 @@ from scripts.render_faults import SAMPLE
 from tests.render.api_cluster import Budget, Cluster, Object
 from tests.render.api_server import Fault, made_up_config
 from tests.render.kube_trials import Ran, carried_out, run_script, trial
-from tests.render.kube_worlds import HELD, cluster, drawn, node, plan_for, pod
+from tests.render.kube_worlds import HELD, cluster, drawn, moving, node, plan_for, pod
 
 pytestmark = pytest.mark.skipif(
     shutil.which("kubectl") is None, reason="kubectl is not there: --system installs it"
@@ -37,26 +37,20 @@ def halves(owner: str = "Job/v") -> tuple[Object, Object]:
     return tuple(pod(f"v-{i}", 4, on="n0", owner=owner) for i in range(2))  # type: ignore[return-value]
 
 
-def moving(owner: str = "ReplicaSet/app") -> tuple[Cluster, Plan]:
-    """Two nodes with a small pod each; one of them has to step aside for a gated one."""
-    running = [pod(f"a-{i}", 2, on=f"n{i}", owner=owner, priority=100) for i in range(2)]
-    waiting = pod("w-0", 8, owner="Job/w", priority=100, gates=HELD)
-    made = cluster([node("n0"), node("n1")], [*running, waiting])
-    plan = plan_for(made)
-    assert [item.mode for item in plan.moves] == ["restart"]
-    made.prefers = {plan.moves[0].pods[0].owner_uid: [plan.moves[0].to_node]}
-    return made, plan
-
-
 @pytest.fixture
-def script(tmp_path: Path) -> Callable[..., Ran]:
-    """Writes a plan as a script and runs it."""
+def script(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Ran]:
+    """Writes a plan as a script and runs it; with a parameter, where replacements are quick."""
 
-    return partial(carried_out, tmp_path)
+    def run(made: Cluster, plan: Plan, *options: str, **more: Any) -> Ran:
+        made.binds_at_once = getattr(request, "param", False)
+        return carried_out(tmp_path, made, plan, *options, **more)
+
+    return run
 
 
 Script = Callable[..., Ran]
 ANYWAY = Asked(shell=True, evict_anyway=True)
+both_ways = pytest.mark.parametrize("script", [False, True], indirect=True, ids=["later", "quick"])
 
 
 def test_victims_leave_and_the_pod_they_left_for_starts_in_their_place(script: Script) -> None:
@@ -242,6 +236,7 @@ def test_two_budgets_on_a_pod_are_not_argued_with(script: Script) -> None:
     assert "more than one PodDisruptionBudget" in done.err
 
 
+@both_ways
 def test_a_name_that_is_used_again_is_not_waited_for(script: Script) -> None:
     made, plan = moving("StatefulSet/app")
     done = script(made, plan, asked=ANYWAY)
@@ -266,6 +261,7 @@ def test_a_grace_period_is_sent_and_waited_for(script: Script) -> None:
     assert "after 1 s of grace and 0 s: team/v-0 (uid uid-v-0) is not gone" in done.err
 
 
+@both_ways
 def test_a_restarted_pod_is_ready_before_others_follow(script: Script) -> None:
     made, plan = moving()
     made.ready_after = 4
@@ -275,6 +271,7 @@ def test_a_restarted_pod_is_ready_before_others_follow(script: Script) -> None:
     assert kinds.index("evict") < kinds.index("gate")
 
 
+@both_ways
 def test_a_restarted_pod_that_never_gets_ready_stops_the_script(script: Script) -> None:
     made, plan = moving()
     made.never_ready = {"ReplicaSet-app"}
@@ -288,6 +285,7 @@ def test_a_restarted_pod_that_never_gets_ready_stops_the_script(script: Script) 
     assert not made.cordoned()
 
 
+@both_ways
 def test_a_pod_that_comes_back_elsewhere_stops_the_script(script: Script) -> None:
     made, plan = moving()
     made.nodes["n2"] = node("n2")
@@ -297,44 +295,6 @@ def test_a_pod_that_comes_back_elsewhere_stops_the_script(script: Script) -> Non
     assert "on node n2: found 1 (" in done.err
     again = script(made, plan, asked=ANYWAY)
     assert (again.code, "on node n2" in again.err) == (3, True)
-
-
-def test_what_leaves_does_not_come_back_to_the_node_it_left(script: Script) -> None:
-    made, plan = moving()
-    made.prefers = {"ReplicaSet-app": [plan.moves[0].from_node, plan.moves[0].to_node]}
-    assert script(made, plan, asked=ANYWAY).code == 0
-    assert not made.cordoned()
-
-
-@pytest.mark.parametrize("mark", [{}, {"kantopt/cordoned-by": "sha256:12"}])
-def test_a_node_that_others_have_cordoned_stays_so(mark: Object, script: Script) -> None:
-    made, plan = moving()
-    left = plan.moves[0].from_node
-    plan = plan.model_copy(update={"assignments": (), "waves": plan.waves[:1]})
-    made.nodes[left]["spec"]["unschedulable"] = True
-    made.nodes[left]["metadata"]["annotations"] = mark
-    done = script(made, plan, asked=ANYWAY)
-    assert done.code == 0
-    assert made.cordoned() == {left}
-    said = f"Cordoned by the script of another plan, which still runs or was killed: {left}"
-    assert (said in done.out.splitlines()) == bool(mark)
-
-
-@pytest.mark.parametrize("ready", ["600", "0"])
-def test_a_node_that_is_drained_stays_cordoned_however_it_ends(script: Script, ready: str) -> None:
-    made, plan = moving()
-    left = plan.moves[0].from_node
-    model = plan.model.model_copy(update={"drain": (left,)})
-    update = {"assignments": (), "waves": plan.waves[:1], "model": model}
-    plan = plan.model_copy(update=update)
-    made.prefers = {} if ready == "0" else made.prefers
-    done = script(made, plan, asked=ANYWAY, KANTOPT_READY=ready)
-    assert f"Cordons first, and leaves cordoned: {left}" in done.out
-    assert made.done[0] == ("cordon", left)
-    assert ("uncordon", left) not in made.done
-    assert made.cordoned() == {left}
-    assert script(made, plan, asked=ANYWAY).out.count("close node") == 0, "it is closed"
-    assert made.cordoned() == {left}
 
 
 @pytest.mark.parametrize("fault", ["drop", "drop-after", "409"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kantopt.render.kube.fates import Fates
+from kantopt.render.kube.fates import Fates, controller
+from kantopt.render.kube.steering import is_remade_at_once
 from kantopt.schema.answers.actions import in_waves
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 
@@ -18,6 +19,8 @@ class Closing(NamedTuple):
     """Cordoned until a later wave lets pods go that are to start there."""
     opened: list[str]
     """Opened again once this wave's pods are let go, which are to start there."""
+    early: list[str]
+    """Of these: opened before the pods are evicted that others replace there at once."""
 
 
 def cordons(plan: Plan, fates: Fates) -> dict[int, Closing]:
@@ -29,6 +32,7 @@ def cordons(plan: Plan, fates: Fates) -> dict[int, Closing]:
     """
     leaves: dict[int, set[str]] = {wave.id: set() for wave in plan.waves}
     comes: dict[int, set[str]] = {wave.id: set() for wave in plan.waves}
+    at_once: dict[int, set[str]] = {wave.id: set() for wave in plan.waves}
     for wave, item in in_waves(plan):
         if fates[item.id].does == "advise":
             continue
@@ -37,6 +41,8 @@ def cordons(plan: Plan, fates: Fates) -> dict[int, Closing]:
         elif isinstance(item, Move):
             leaves[wave].add(item.from_node)
             comes[wave].add(item.to_node)
+            if any(is_remade_at_once(controller(pod)) for pod in item.pods):
+                at_once[wave].add(item.to_node)
         elif isinstance(item, Eviction) and item.for_job is not None:
             leaves[wave].add(item.node)
     closings: dict[int, Closing] = {}
@@ -47,5 +53,6 @@ def cordons(plan: Plan, fates: Fates) -> dict[int, Closing]:
         longer = {node for node in closed if any(node in comes[later] for later in order[i + 1 :])}
         opened = comes[wave] & held
         held = (held - opened) | longer
-        closings[wave] = Closing(sorted(closed - longer), sorted(longer), sorted(opened))
+        early = opened & at_once[wave]
+        closings[wave] = Closing(*map(sorted, (closed - longer, longer, opened, early)))
     return closings

@@ -28,6 +28,7 @@ export LC_ALL
 
 k() { kubectl --request-timeout="${KANTOPT_REQUEST}s" ${context:+"--context=$context"} "$@"; }
 say() { printf '%s\n' "$*"; }
+has() { case " $1 " in *" $2 "*) ;; *) return 1 ;; esac; } # names, one of them
 clock() { now=$(date +%s); }
 
 refuse() {
@@ -222,6 +223,14 @@ evict_once() { # namespace, pod, uid, version, grace
     k create --raw "/api/v1/namespaces/$1/pods/$2/eviction${dry:+?dryRun=All}" -f - 2>&1 >/dev/null)
 }
 
+try_once() { # the same, as a trial: a node that is to be open for it stays closed until it would pass
+  dry=server
+  evict_once "$@"
+  set -- "$?"
+  dry=''
+  return "$1"
+}
+
 pin_once() { # namespace, pod, uid, version, grace, patch
   error=$(k patch pod "$2" --namespace="$1" --type=json ${dry:+--dry-run=server} --patch="$6" 2>&1 >/dev/null </dev/null)
 }
@@ -287,11 +296,10 @@ mark_once() {
 uncordon() { # nodes, as far as this script has cordoned them
   left=''
   for node in $cordoned; do
-    case " $1 " in *" $node "*) ;; *)
+    if ! has "$1" "$node"; then
       left="$left $node"
       continue
-      ;;
-    esac
+    fi
     if ! patiently mark_once "$node" uncordon; then
       left="$left $node"
       say "STILL CORDONED: $node ($error); run this again, or: kubectl uncordon $node" >&2
@@ -299,7 +307,7 @@ uncordon() { # nodes, as far as this script has cordoned them
   done
   cordoned=$left
   for node in $1; do
-    case " $left " in *" $node "*) return 1 ;; esac
+    if has "$left" "$node"; then return 1; fi
   done
 }
 
@@ -400,9 +408,9 @@ some() { # whether a step of a wave, or of any for 0, is in one of some states
 }
 
 # Its number, whether others wait for it, nodes to cordon until it ends, nodes to cordon for longer,
-# nodes to open again once its pods are let go.
+# nodes to open again once its pods are let go, those of them to open before others replace its pods.
 run_wave() {
-  wave=$1 awaited=$2 meanwhile=$3 opened=$5
+  wave=$1 awaited=$2 meanwhile=$3 opened=$5 early=$6
   look
   wrong=$(odd "$wave" 0)
   if [ -n "$wrong" ]; then surprise "$wrong"; fi
@@ -415,7 +423,7 @@ run_wave() {
     patiently mark_once "$node" cordon || stop "node $node cannot be cordoned: $error"
   done
   grace=0
-  while read -r kind_ wave_ _ ns_ name_ id_ _ _ period_ _ _ patch_; do
+  while read -r kind_ wave_ _ ns_ name_ id_ _ _ period_ to_ _ patch_; do
     if [ "$wave_" != "$wave" ]; then continue; fi
     case $kind_ in
     evict | move) how=evict ;;
@@ -425,7 +433,12 @@ run_wave() {
     if [ "$period_" != - ] && [ "$period_" -gt "$grace" ]; then grace=$period_; fi
     line=$(printf '%s\n' "$states" | awk -F "$TAB" -v u="$id_" '$6 == u && $1 ~ /^(evict|move|bind)$/ { print $7 "\t" $8; exit }')
     if [ "${line%%"$TAB"*}" = todo ]; then
-      act "$how" "$ns_" "$name_" "$id_" "${line#*"$TAB"}" "$period_" "$patch_"
+      version_=${line#*"$TAB"}
+      if has "$early" "$to_" && has "$cordoned" "$to_"; then
+        act try "$ns_" "$name_" "$id_" "$version_" "$period_" "$patch_"
+        uncordon "$to_" || stop "nodes stay cordoned"
+      fi
+      act "$how" "$ns_" "$name_" "$id_" "$version_" "$period_" "$patch_"
     fi
   done <<END
 $(steps)

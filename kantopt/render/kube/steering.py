@@ -31,6 +31,8 @@ OTHERS = (
     "what its controller makes: it may restart the whole group",
     "the node it left is cordoned",
 )
+_LATER = ("StatefulSet", "Job")
+"""They make a pod anew only when the old one is gone, or a while after."""
 KUEUE = (
     "a Workload of Kueue's keeps its quota while its pods are made anew; those that Kueue places "
     "by topology are sent where its own assignment has room, often the domain that they came "
@@ -41,6 +43,11 @@ KUEUE = (
 def steering(kind: str) -> tuple[str, str]:
     """Say what comes back of a pod of an owner of some kind, and what of that can be steered."""
     return STEERING.get(kind, OTHERS)
+
+
+def is_remade_at_once(kind: str) -> bool:
+    """Whether an owner of some kind may have a new pod as soon as the old one is told to go."""
+    return kind not in _LATER
 
 
 def steering_lines(plan: Plan, fates: Fates) -> list[str]:

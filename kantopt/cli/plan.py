@@ -129,14 +129,18 @@ def plan(
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 without=known_techniques(without or ()),
             )
+
+            def limited(model: str | None) -> "Model":
+                chosen = pace.applied(chosen_model(question, model))
+                return _limited(chosen, {"moves": max_moves, "evictions": max_evictions})
+
             together = None
             if wanted is not None:
                 wanted = wanted_job(question, wanted)
-                together = chosen_model(question, model)
+                together = limited(model)
                 if model is None and question.model is None:
                     model = "preemption"
-            chosen = pace.applied(chosen_model(question, model))
-            chosen = _limited(chosen, {"moves": max_moves, "evictions": max_evictions})
+            chosen = limited(model)
             chosen = model_pending(question, chosen, pending or ())
             if wanted is not None:
                 chosen = model_for(chosen, wanted)

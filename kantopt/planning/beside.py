@@ -24,7 +24,7 @@ from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.hints import plural
-from kantopt.schema.model import Metric
+from kantopt.schema.model import Limits, Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import How, construct
 from kantopt.search.explain.decide import is_small
@@ -62,19 +62,21 @@ class Beside:
     quick: bool = False
     pods: int = 0
 
-    def note(self, name: str, *, fits: bool) -> str:
+    def note(self, name: str, limits: Limits, *, fits: bool) -> str:
         """Say what a plan for all does otherwise than one for the job alone; nothing if the same.
 
         Parameters
         ----------
+        limits
+            What the plan for all keeps.
         fits
             Whether the job can be placed alone.
         """
         together = f"planned together with {plural(self.others, 'other pending job')}"
         if self.others and self.placed and self.leftover:
-            how = "in room that is left over of their victims (kantopt plan)"
+            how = f"in room that is left over of their victims ({command(limits)})"
         elif self.others and self.placed and not fits:
-            how = f"for what they change (kantopt plan --require {name})"
+            how = f"for what they change ({command(limits, name)})"
             return f"{together} it is placed, {how}"
         else:
             return ""
@@ -87,6 +89,18 @@ class Beside:
         together = f"planned together with {plural(self.others, 'other pending job')}"
         start = f"{self.pods} of these {alone} pods {'starts' if self.pods == 1 else 'start'}"
         return f"{together} {start}: those above minCount come after all other jobs (kantopt plan)"
+
+
+def command(limits: Limits, required: str = "") -> str:
+    """Return the command of a plan for all that waits, with its limits and a required job."""
+    most = {
+        "--max-moves": limits.moves,
+        "--max-evictions": limits.evictions,
+        "--max-moves-per-wave": limits.moves_per_wave,
+    }
+    asked = [f"--require {required}"] if required else []
+    asked += [f"{option} {number}" for option, number in most.items() if number is not None]
+    return " ".join(["kantopt plan", *asked])
 
 
 def waiting_beside(instance: Instance, j: int) -> list[Job]:

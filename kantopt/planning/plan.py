@@ -152,6 +152,7 @@ def _beside_others(
     for j in sorted(instance.required):
         name = instance.jobs[j].name
         if pending_podsets(instance, j):
-            note = beside(asked, asked.job_index[name], deadline).note(name, fits=False)
+            found = beside(asked, asked.job_index[name], deadline)
+            note = found.note(name, together.limits, fits=False)
             if note:
                 yield f"job {name}: {note}"

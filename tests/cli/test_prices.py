@@ -65,3 +65,26 @@ def test_prices_of_a_cluster_of_yesterday_are_refused(
     monkeypatch.setenv("KANTOPT_NOW", "2026-09-02T03:00:00Z")
     done = cli(*ASKED, "--clear", "rack", "--max-snapshot-age", "15m")
     assert (done.code, done.out) == (65, "")
+
+
+def gpus(name: str, priority: int, number: int, more: str = "") -> str:
+    """A job of one pod, as a line of YAML."""
+    podset = f"{{name: w, count: 1, requests: {{nvidia.com/gpu: {number}}}{more}}}"
+    return f"- {{name: {name}, priority: {priority}, podSets: [{podset}]}}\n"
+
+
+def test_what_becomes_of_it_together_with_others_is_asked_within_the_limits(cli: Cli) -> None:
+    """Alone it evicts nobody of its priority; what is evicted for the other makes room for it."""
+    head = "apiVersion: kantopt/v1alpha1\nkind: "
+    Path("full.yaml").write_text(
+        f"{head}ClusterSnapshot\nmetadata: {{name: full}}\nnodes:\n"
+        "- {name: a, allocatable: {nvidia.com/gpu: 8}}\njobs:\n"
+        + gpus("runs", 10, 8, ", assignments: [{node: a, count: 1}]")
+    )
+    two = gpus("small", 10, 2) + gpus("first", 50, 4)
+    Path("two.yaml").write_text(f"{head}JobList\njobs:\n{two}")
+    asked = ("plan", "full.yaml", "two.yaml", "--for", "small")
+    together = "job default/small: planned together with 1 other pending job it is placed"
+    assert together in cli(*asked).out
+    assert together not in cli(*asked, "--max-evictions", "0").out
+    assert "(kantopt plan --max-evictions 1)" in cli(*asked, "--max-evictions", "1").out

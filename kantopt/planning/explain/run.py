@@ -8,6 +8,7 @@ from functools import partial
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.beside import command
 from kantopt.planning.document.left import left_aside_from
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.doubts import concerning
@@ -253,9 +254,10 @@ def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanatio
     """Hold the verdict about a job alone against a plan for all that waits."""
     found = together.found
     verdict = beside_others(alone, found)
-    note = found.note(told.job, fits=alone.status in FITS)
+    limits = together.model.limits
+    note = found.note(told.job, limits, fits=alone.status in FITS)
     if found.placed is False and alone.status in FITS:
-        note = f"to place it before others that wait: kantopt plan --require {told.job}"
+        note = f"to place it before others that wait: {command(limits, told.job)}"
     fewer = found.fewer(told.plan.placed_pods) if told.plan is not None else ""
     notes = (*told.notes, *filter(None, (note, fewer)))
     update = {"verdict": verdict, "notes": notes, "leftover": found.leftover}

@@ -133,13 +133,16 @@ def _write(verdict: "Verdict", shown: Shown) -> None:
 
 def _write_rest(rest: "Guarded", shown: Shown) -> None:
     """Write which steps stay as a table or by name, or the plan that is left as a document."""
+    from kantopt.planning.later.guard import WITHOUT_NEED
     from kantopt.report.guarded import cut_lines, guarded_blocks
 
     shown.blocks(
         rest.plan,
         "the plan today",
-        lambda wide: guarded_blocks(rest.given, rest.done, rest.cut, wide=wide),
+        lambda wide: guarded_blocks(rest.given, rest.done, rest.cut, rest.spared, wide=wide),
         lambda: cut_lines(rest.cut),
     )
-    if not shown.quiet:
-        complain("warning", rest.plan.warnings if rest.plan is not rest.given else ())
+    if shown.quiet or rest.plan is rest.given:
+        return
+    said = WITHOUT_NEED if shown.in_table else None
+    complain("warning", [w for w in rest.plan.warnings if said is None or not w.startswith(said)])

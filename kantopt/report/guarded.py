@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from kantopt.report.actions import kind_of
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
+from kantopt.report.verdict import spared_listing
 from kantopt.schema.answers.actions import PlanAction, in_waves, source_of, target_of
-from kantopt.schema.answers.plan import CutStep, Plan
+from kantopt.schema.answers.plan import CutStep, Plan, Standing
 from kantopt.schema.hints import plural
 
 _STYLES: dict[str, Style] = {"cut": "bad", "done": "dim", "legal": ""}
@@ -18,11 +19,17 @@ _MOST = 30
 
 
 def guarded_blocks(
-    plan: Plan, done: Sequence[str], cut: Sequence[CutStep], *, wide: bool = False
+    plan: Plan,
+    done: Sequence[str],
+    cut: Sequence[CutStep],
+    spared: Sequence[Standing] = (),
+    *,
+    wide: bool = False,
 ) -> list[Block]:
     """Lay out a plan step by step: still legal, taken already, or cut and why.
 
-    Of many steps the first are shown, those that are cut before others.
+    Of many steps the first are shown, those that are cut before others. ``spared`` are victims of
+    those that are left who could have stayed.
     """
     why = {step.id: f"{step.rule}: {step.message}" for step in cut}
     rows: list[tuple[str, ...]] = []
@@ -48,6 +55,8 @@ def guarded_blocks(
     if left := Counter(row[5] for row in rows) - Counter(row[5] for row in shown):
         states = ", ".join(f"{number} {state}" for state, number in sorted(left.items()))
         blocks.append(Paragraph(f"and {left.total()} more: {states} (-o wide lists all)", "dim"))
+    if spared:
+        blocks.append(spared_listing(spared, wide=wide))
     return blocks
 
 

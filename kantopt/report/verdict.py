@@ -24,8 +24,7 @@ def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:
     if verdict.findings:
         blocks.append(_listing("FINDINGS", verdict.findings, standing_line, "bad", wide=wide))
     if verdict.could_be_spared:
-        title = "EVICTED WITHOUT NEED, though legal"
-        blocks.append(_listing(title, verdict.could_be_spared, _spared, "warn", wide=wide))
+        blocks.append(spared_listing(verdict.could_be_spared, wide=wide))
     if verdict.pre_existing and verdict.judged == "snapshot":
         wrong, lasting = told_apart(verdict.pre_existing)
         for title, items in (("", wrong), (NOT_TODAY, lasting)):
@@ -38,6 +37,11 @@ def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:
     if verdict.notes:
         blocks.append(Listing("NOTES", verdict.notes, "warn"))
     return blocks
+
+
+def spared_listing(victims: Sequence[Standing], *, wide: bool) -> Listing:
+    """List victims that could have stayed."""
+    return _listing("EVICTED WITHOUT NEED, though legal", victims, _spared, "warn", wide=wide)
 
 
 def _listing(

@@ -63,6 +63,22 @@ def test_steps_that_are_cut_by_name(cli: Cli) -> None:
     assert done.err == ""
 
 
+def test_a_victim_that_could_stay_by_now_is_named(cli: Cli) -> None:
+    today("T03:00:00Z", "T04:00:00Z")
+    text = Path("today.yaml").read_text()
+    assert "without need" not in cli("verify", "--against", "today.yaml", "plan.json").out.lower()
+    gpu_2 = next(line for line in text.splitlines() if "{name: gpu-002," in line)
+    wider = f"{gpu_2}\n{gpu_2.replace('gpu-002', 'gpu-009')}"
+    Path("today.yaml").write_text(text.replace(gpu_2, wider))
+    done = cli("verify", "--against", "today.yaml", "plan.json", "-O", "rest.json")
+    assert (done.code, done.err) == (0, "")
+    spared = "team-b/batch-1 could have been spared: team-a/llm-8 has a place on node gpu-009"
+    assert f"EVICTED WITHOUT NEED, though legal\n  job {spared}" in done.out
+    rest = json.loads(Path("rest.json").read_text())
+    assert f"evicted without need, though legal: job {spared}" in rest["warnings"]
+    assert spared in cli("verify", "today.yaml", "jobs.yaml", "rest.json").out
+
+
 def test_an_eviction_whose_pod_is_gone_is_done(cli: Cli) -> None:
     gone = "    - {node: gpu-001, count: 1, pods: [{name: b-0, uid: u0}]}\n"
     today(gone, "")

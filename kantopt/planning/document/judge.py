@@ -175,13 +175,13 @@ def judge_plan(
     findings += false_figures(question, own_instance, plan, final, asked_for)
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))
-    spared = _spared(instance, asked_for) if sparing else ()
+    spared = spared_victims(instance, asked_for) if sparing else ()
     return verdict_of(
         "plan", findings, standing, notes, unchecked, spared=spared, read_as=question.read_as
     )
 
 
-def _spared(instance: Instance, final: Placement) -> list[Standing]:
+def spared_victims(instance: Instance, final: Placement) -> list[Standing]:
     """Victims that could have stayed. Of a plan with other faults as well: it may be another's."""
     step = Step(instance, instance.current, final)
     found = dict.fromkeys((each.job.name, str(each)) for each in could_be_spared(step))

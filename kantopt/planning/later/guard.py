@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.document.actions import action_of
 from kantopt.planning.document.identity import identified
+from kantopt.planning.document.judge import spared_victims
 from kantopt.planning.document.left import left_pending
 from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.document.write import Answer, plan_document
@@ -21,7 +22,7 @@ from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.answers.actions import actions_of, in_waves
-from kantopt.schema.answers.plan import CutStep, Plan
+from kantopt.schema.answers.plan import CutStep, Plan, Standing
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
@@ -29,6 +30,9 @@ from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
+
+WITHOUT_NEED = "evicted without need, though legal"
+"""How warnings of what is left begin that name a victim which could stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Guarded:
     """Ids of the steps that have been taken already."""
     cut: tuple[CutStep, ...]
     """Steps that are not legal any more, or wait for one that is not."""
+    spared: tuple[Standing, ...]
+    """Victims of what is left that could stay today, though evicting them is legal."""
 
 
 def plan_and_cluster(
@@ -109,13 +115,16 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
             break  # else what others were to gain together with moves that went is lost as well
     done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
     cut = tuple(_cut_steps(plan, prefix))
+    wanted = without_leftovers(apply(instance.current, prefix.waves), prefix.waves)
+    spared = tuple(spared_victims(instance, wanted))
     today = canonical_digest(question.snapshot)
     same = today == plan.metadata.snapshot.digest and _waiting(question, instance) == [
         job for job in plan.jobs if job.waiting
     ]
     if not cut and not done and same:
-        return Guarded(plan, plan, (), ())
-    return Guarded(plan, _rest(question, instance, plan, prefix, cut, there), tuple(done), cut)
+        return Guarded(plan, plan, (), (), spared)
+    rest = _rest(question, instance, plan, prefix, cut, there, spared)
+    return Guarded(plan, rest, tuple(done), cut, spared)
 
 
 def outline_of(plan: Plan) -> tuple[Outline, ...]:
@@ -196,6 +205,7 @@ def _rest(
     prefix: LegalPrefix,
     cut: tuple[CutStep, ...],
     there: StillThere,
+    spared: Sequence[Standing],
 ) -> Plan:
     """Write down what is left, with the figures that are true of it today."""
     final = apply(instance.current, prefix.waves)
@@ -212,6 +222,7 @@ def _rest(
         warnings.insert(
             0, f"cut from the plan {plan.metadata.plan_id}: {steps} can be taken no more"
         )
+    warnings += [f"{WITHOUT_NEED}: {each.subject} {each.message}" for each in spared]
     told = {left.job: (left.rule, left.message) for left in plan.unplaced}
     told |= {step.job: (step.rule, step.message) for step in cut}
     unknown = ("not examined", "the plan does not know of it")

@@ -34,7 +34,7 @@ _WORDS: Mapping[str, str] = dict(
     (
         *WORDS.items(),
         *FEATURE_WORDS.items(),
-        ("nominated", "nominated, it waits there for room"),
+        ("nominated", "nominated to its node and not started"),
         ("exempt", "exempt by a label (--exempt)"),
     )
 )

@@ -82,6 +82,8 @@ def _headline(told: Explanation) -> Iterator[Block]:
         pods.append(f"{plural(told.pending_pods, 'pod')} pending")
     if told.running_pods:
         pods.append(f"{plural(told.running_pods, 'pod')} running")
+    if told.nominated_pods:
+        pods.append(f"{plural(told.nominated_pods, 'pod')} nominated")
     yield Paragraph(f"job {told.job}, priority {told.priority}: {', '.join(pods)}.", "dim")
 
 
@@ -185,7 +187,7 @@ def _number(text: str, unit: str) -> str:
 def _elsewhere(parts: tuple[Elsewhere, ...], wide: bool) -> Iterator[Block]:
     """Where a running job is, what keeps it there, and how good other places are."""
     for part in parts:
-        yield Listing(f"POD SET {part.pod_set} runs on", (joined(part.places),))
+        yield Listing(f"POD SET {part.pod_set} is on", (joined(part.places),))
         yield from _nodes((part.nodes,), wide, "NODES, if it were not there")
         if part.pins:
             rows = tuple((pin.rule, pin.subject, pin.message) for pin in part.pins)

@@ -42,7 +42,7 @@ def test_a_pod_nominated_to_a_drained_node_does_not_stay_there(cli: Cli) -> None
 def test_a_pod_that_tolerates_the_cordon_stays_nominated(cli: Cli) -> None:
     cordon = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
     said = " ".join(planned(cli, code=3, tolerations=[cordon])["warnings"])
-    assert "default/p/main, not movable: nominated, it waits there for room" in said
+    assert "default/p/main, not movable: nominated to its node and not started" in said
     assert "elsewhere" not in said
 
 

@@ -35,7 +35,7 @@ def wrong(question: Question, model: Model, told: Explanation) -> list[str]:
     instance = question.instance(model)
     j = instance.job_index[told.job]
     if not pending_podsets(instance, j):
-        return [] if told.verdict.status == "RUNS" else ["it runs"]
+        return [] if told.verdict.status in ("RUNS", "NOMINATED") else ["it runs"]
     asked = focused(instance, j)
     rules = [rule for rule in Rule if asked.on(rule)]
     possible = not reach(asked, j, rules, FOREVER).impossible

@@ -17,7 +17,7 @@ def test_nodes_of_a_job_that_runs_are_told_from_others_that_have_room() -> None:
     others = [job("r", pods(gpu=1, on=["c"]))]
     told = told_of([*others, job("j", pods(count=2, gpu=8, on=["a", "b"]))])
     assert told.elsewhere[0].nodes.message == (
-        f"2/3 nodes are available, where it runs, with room for 2 of 2 pods: 1 Insufficient {GPU}."
+        f"2/3 nodes are available, where it is, with room for 2 of 2 pods: 1 Insufficient {GPU}."
     )
     assert told.verdict.message.endswith("; no other nodes have room for all of them.")
     [more] = told_of([*others, job("j", pods(gpu=7, on=["a"]))]).elsewhere

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.planning.explain.running import standing
+from kantopt.planning.explain.running import nominated_pods, standing
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
 from kantopt.planning.solving.options import Options
@@ -139,11 +139,18 @@ def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:
         "count as placed there unless a drain sends them away: 1 (default/p on a)"
     )
     document = job(imported.snapshot.jobs, "p")
-    assert standing(document) == "its pod has a node (nominated) and waits there for room"
+    told = standing(document)
+    assert (told.status, nominated_pods(document)) == ("NOMINATED", 1)
+    assert told.message == (
+        "NOMINATED: its pod has not started; its scheduler has nominated a node for it, and plans "
+        "keep the room."
+    )
     (main,) = document.pod_sets
     beside = main.model_copy(update={"name": "other", "count": 2, "nominated": False})
     both = document.model_copy(update={"pod_sets": (main, beside)})
-    assert standing(both) == "2 of its 3 pods run, 1 is nominated"
+    assert standing(both).message == (
+        "RUNS: 2 of its 3 pods run, 1 is nominated to a node and not started."
+    )
 
 
 @pytest.mark.parametrize(("policy", "kept"), [("Never", False), ("PreemptLowerPriority", True)])

@@ -29,12 +29,12 @@ def histogram(
 ) -> NodesOfPodSet:
     """Write down where the pods of a pod set could go; the counts add up to all nodes.
 
-    ``here``: nodes where they run, which are available to them if they were not there.
+    ``here``: nodes where they are, which are available to them if they were not there.
     """
     total = len(instance.nodes)
     available = len(places.available)
     own = len(set(here).intersection(places.available))
-    where = ", where it runs" if own == available else f", it runs on {own} of them"
+    where = ", where it is" if own == available else f", it is on {own} of them"
     parts = [f"{len(reason.nodes)} {reason.text}" for reason in places.reasons]
     room = ""
     if available and places.wanted > 1:

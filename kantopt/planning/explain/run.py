@@ -28,7 +28,7 @@ from kantopt.planning.explain.remedies.wishes import (
     smaller_requests,
 )
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
-from kantopt.planning.explain.running import Whereabouts, runs_message, standing
+from kantopt.planning.explain.running import Whereabouts, nominated_pods, runs_message, standing
 from kantopt.planning.explain.spared import spared_words, unproved
 from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
@@ -305,10 +305,11 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
     pending = sum(podset.count for podset in pending_podsets(instance, j))
     running = sum(instance.podsets[s].count for s in job.podsets) - pending
     document = question.documents(instance)[j]
+    nominated = nominated_pods(document)
     if pending:
         verdict = Verdict(status="OPEN", message="OPEN: not examined yet.", proved=False)
     else:
-        verdict = Verdict(status="RUNS", message=f"RUNS: {standing(document)}.", proved=True)
+        verdict = standing(document)
     metadata = question.snapshot.metadata
     return Explanation(
         api_version=API_VERSION,
@@ -323,7 +324,8 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         job=job.name,
         priority=job.priority,
         pending_pods=pending,
-        running_pods=running,
+        running_pods=running - nominated,
+        nominated_pods=nominated,
         verdict=verdict,
         complete=True,
         notes=(

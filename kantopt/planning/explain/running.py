@@ -15,7 +15,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.not_modelled import is_left_alone, why_left_alone
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.answers.explanation import Alternative, Elsewhere, Pin
+from kantopt.schema.answers.explanation import Alternative, Elsewhere, Pin, Verdict
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
@@ -193,17 +193,25 @@ def _pin(rule: Rule, subject: str, message: str) -> Pin:
     return Pin(rule=rule.value, subject=subject, message=message)
 
 
-def standing(job: Job) -> str:
-    """Say that the pods of a job run, as far as they do: those that are nominated wait for room."""
+def nominated_pods(job: Job) -> int:
+    """Count the pods of a job that have a node, and have not started there."""
+    return sum(podset.count for podset in job.pod_sets if podset.nominated)
+
+
+def standing(job: Job) -> Verdict:
+    """Say that the pods of a job run, as far as they do."""
     total = sum(podset.count for podset in job.pod_sets)
-    waiting = sum(podset.count for podset in job.pod_sets if podset.nominated)
-    if waiting == total:
-        pods = "its pod has" if total == 1 else f"all its {total} pods have"
-        return f"{pods} a node (nominated) and wait{'s' * (total == 1)} there for room"
+    waiting = nominated_pods(job)
+    if total and waiting == total:
+        has, it = ("pod has", "it") if total == 1 else ("pods have", "them")
+        pods = f"its {has} not started; its scheduler has nominated a node for {it}"
+        message = f"NOMINATED: {pods}, and plans keep the room."
+        return Verdict(status="NOMINATED", message=message, proved=True)
+    pods = "its pod runs" if total == 1 else f"all its {total} pods run"
     if waiting:
-        rest = f"{waiting} {'is' if waiting == 1 else 'are'} nominated"
-        return f"{total - waiting} of its {total} pods run, {rest}"
-    return "its pod runs" if total == 1 else f"all its {total} pods run"
+        rest = f"{waiting} {'is' if waiting == 1 else 'are'} nominated to a node and not started"
+        pods = f"{total - waiting} of its {total} pods run, {rest}"
+    return Verdict(status="RUNS", message=f"RUNS: {pods}.", proved=True)
 
 
 def runs_message(
@@ -219,25 +227,26 @@ def runs_message(
     though it is not modelled; all that ask for other such things are left alone.
     """
     total = sum(podset.count for podset in job.pod_sets)
-    pods = standing(job)
-    if not elsewhere and (why := why_left_alone(job.pod_sets, assumed)):
-        return f"RUNS: {pods}, and may not move: {why}."
+    verdict = standing(job)
+    pods = verdict.message.removesuffix(".")
+    runs = verdict.status == "RUNS"
+    if runs and not elsewhere and (why := why_left_alone(job.pod_sets, assumed)):
+        return f"{pods}, and may not move: {why}."
     better = [item for part in elsewhere for item in part.alternatives if item.verdict == "better"]
     tried = sum(len(part.alternatives) for part in elsewhere)
-    if all(any(pin.rule in _HOLDING for pin in part.pins) for part in elsewhere):
+    held = all(any(pin.rule in _HOLDING for pin in part.pins) for part in elsewhere)
+    if runs and held:
         pods += ", and may not move"
     if better:
         first = better[0]
         where = " and ".join(first.places[:2]) + (" and others" if len(first.places) > 2 else "")
-        return f"RUNS: {pods}; on {where} {first.objective} would be lower, not counting the move."
+        return f"{pods}; on {where} {first.objective} would be lower, not counting the move."
     if tried:
-        return f"RUNS: {pods}; none of the other places that were measured is better."
+        return f"{pods}; none of the other places that were measured is better."
     whom = "it" if total == 1 else "all of them"
     if not sure:
-        return (
-            f"RUNS: {pods}; whether other nodes have room for {whom} was not decided in the time."
-        )
-    return f"RUNS: {pods}; no other nodes have room for {whom}."
+        return f"{pods}; whether other nodes have room for {whom} was not decided in the time."
+    return f"{pods}; no other nodes have room for {whom}."
 
 
 _OF_OTHER_PLACES = rules_about(About.ROOM, About.NODES, About.DOMAINS)

@@ -10,6 +10,7 @@ from kantopt.errors import UsageError
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram
+from kantopt.planning.explain.running import standing
 from kantopt.planning.explain.spared import unproved
 from kantopt.planning.explain.together import Together, beside_others
 from kantopt.planning.explain.trial import alone
@@ -93,7 +94,7 @@ def what_if(
         wanted = wanted_pods(asked, j)
         nodes = [histogram(asked, survey.places(s, pods)) for s, pods in wanted.items()]
     else:
-        verdict = Verdict(status="RUNS", message="RUNS: all its pods run.", proved=True)
+        verdict = standing(question.documents(instance)[j])
         ladder, nodes = Ladder(verdict, Decision(), None), []
     after = side_of(question, instance, ladder, nodes)
     rows = (*_facts(before, after), *_objectives(before, after))

@@ -21,6 +21,7 @@ Status = Literal[
     "NEVER",
     "OPEN",
     "RUNS",
+    "NOMINATED",
 ]
 
 
@@ -70,7 +71,8 @@ class Verdict(Part):
         "these for itself, but a plan for all that waits leaves it pending, or none was made in "
         "the time; WAITS: only when something that runs ends; OVER_QUOTA; OVER_LIMIT: of evictions "
         "or moves in the model; NEVER: not even on the empty cluster; OPEN: not decided in the "
-        "time; RUNS: all pods run"
+        "time; RUNS: all pods run; NOMINATED: its scheduler has nominated a node for all its pods, "
+        "and none has started"
     )
     message: str = Field(description="the verdict in words")
     behind: tuple[str, ...] = Field(
@@ -236,6 +238,9 @@ class Explanation(ClusterAnswer):
     priority: int = Field(description="its priority")
     pending_pods: Count = Field(description="pods that are pending")
     running_pods: Count = Field(description="pods that run")
+    nominated_pods: Count = Field(
+        default=0, description="pods that have a node and have not started there"
+    )
     others_pending: Count = Field(
         default=0, description="other jobs that wait; verdict, plan and remedies place none of them"
     )

@@ -21,7 +21,7 @@ def test_nodes_of_a_job_that_runs_are_told_from_others_that_have_room() -> None:
     )
     assert told.verdict.message.endswith("; no other nodes have room for all of them.")
     [more] = told_of([*others, job("j", pods(gpu=7, on=["a"]))]).elsewhere
-    assert more.nodes.message == "3/3 nodes are available, it runs on 1 of them."
+    assert more.nodes.message == "3/3 nodes are available, it is on 1 of them."
 
 
 def test_without_time_nothing_is_said_of_other_nodes_of_a_job_that_runs() -> None:

@@ -278,11 +278,11 @@ class Cluster:
     def lack(self, j: int) -> str:
         """Return what a waiting job lacks now: as :data:`Lack` says, or ``nothing``.
 
-        What was tried in vain, though nothing is seen to lack, lacks closeness if any is asked of
-        it and room if not.
+        It lacks quota if that is all that is seen to lack. What was tried in vain, though nothing
+        is, lacks closeness if any is asked of it and room if not.
         """
         if (lack := self.lacks.seen(j)) is not None:
-            return lack
+            return (self.lacks.beside_quota(j) or lack) if lack == "quota" else lack
         if not self.hopeless(j) and (self.lacks.sees_all(j) or self.fits(j)):
             return "nothing"
         return "closeness" if j in self._placer.needs or self.alike(j) == j else "room"

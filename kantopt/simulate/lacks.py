@@ -35,8 +35,11 @@ class Lacks:
         wants = self._wants(j)
         if not wants:
             return None
-        if not self._quota_allows(j, wants):
-            return "quota"
+        return self.beside_quota(j) if self._quota_allows(j, wants) else "quota"
+
+    def beside_quota(self, j: int) -> Lack | None:
+        """Return the first thing that is seen to lack, whatever is left of the quota."""
+        wants = self._wants(j)
         gpus = sum(want.least * self._instance.podsets[want.s].gpu_milli for want in wants)
         if gpus and self._free_for(wants) < gpus:
             return "size"

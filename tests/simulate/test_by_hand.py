@@ -243,14 +243,23 @@ def test_roles_that_fit_one_by_one_but_not_together_are_lost_to_fragmentation() 
     assert (at.lost_quota, at.lost_fragmentation, at.lost_waiting) == (1000, 5000, 0)
 
 
+def test_what_would_not_fit_without_the_quota_either_is_not_lost_to_it() -> None:
+    course = trace(FULL, job("split", 1, 10, 4, queueName="q"))
+    at = simulated(TORN, course, policy()).samples[1]
+    assert (at.lost_quota, at.lost_fragmentation, at.lost_waiting) == (0, 4000, 0)
+    course = trace(FULL, job("large", 1, 10, 8, queueName="q"))
+    at = simulated(TORN, course, policy()).samples[1]
+    assert (at.lost_quota, at.lost_fragmentation, at.lost_waiting) == (0, 0, 6000)
+
+
 def test_a_moment_is_counted_in_which_one_waits_in_the_place_of_another() -> None:
-    leaves = job("leaves", 1, 80, 4, queueName="q", replicas=1)
+    leaves = job("leaves", 1, 80, 3, queueName="q", replicas=1)
     leaves["scale"] = [{"after": "50s", "replicas": 0}]
     history = simulated(TORN, trace(FULL, leaves, job("split", 51, 10, 4)), policy())
     found = {
         each.at // 1000: (each.lost_quota, each.lost_fragmentation) for each in history.samples
     }
-    assert (found[1], found[51]) == ((4000, 0), (0, 4000))
+    assert (found[1], found[51]) == ((3000, 0), (0, 4000))
 
 
 def test_pods_that_came_later_lose_what_they_have_done_and_no_more() -> None:

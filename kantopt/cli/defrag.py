@@ -139,7 +139,7 @@ def defrag(
                     run.last,
                     again=run.again,
                 )
-                plan = run.stamped(result.plan, whole=not stop.wished())
+                plan = run.stamped(result.plan, question, whole=not stop.wished())
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()

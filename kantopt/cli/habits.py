@@ -191,7 +191,7 @@ class Run:
         self.reused = True
         return refreshed(found.plan, question)
 
-    def stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
+    def stamped(self, plan: "Plan", question: "Question", *, whole: bool) -> "Plan":
         """Return the plan as it is kept; ``whole``: the run was not ended before its time."""
         answers = whole and self.question_digest and plan.solver.status != "UNKNOWN"
         if not answers and self.last is None:
@@ -200,9 +200,10 @@ class Run:
 
         since = None
         if self.last is not None:
+            from kantopt.planning.later.still_there import StillThere
             from kantopt.report.plan_difference import plan_difference
 
-            since = plan_difference(self.last, plan)
+            since = plan_difference(self.last, plan, StillThere(question, self.last).done)
         if not answers:
             return stamped(plan, "", since=since)
         before = self.last.metadata.searches if self.again and self.last is not None else 0
@@ -226,7 +227,7 @@ class Run:
         nothing = SinceLastPlan(last_plan=self.last.metadata.plan_id)
         since = plan.since_last_plan or nothing
         if self.log_form == "json":
-            steps = since.model_dump(include={"new", "gone", "changed"})
+            steps = since.model_dump(include={"new", "gone", "done", "changed"})
             counts = {name: len(lines) for name, lines in steps.items()}
             tell_news("difference", {"reused": self.reused, **counts, "steps": steps})
         elif not in_table:

@@ -171,7 +171,7 @@ def plan(
                     together,
                     again=run.again,
                 )
-                found = run.stamped(result.plan, whole=not stop.wished())
+                found = run.stamped(result.plan, question, whole=not stop.wished())
             found = pace.timed(found)
             progress.end(found.solver.status)
         run.phases = progress.phases()

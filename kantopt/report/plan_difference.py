@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
@@ -16,16 +16,17 @@ _Steps = dict[str, Counter[str]]
 """Steps in words, with the number of pods, by what they are about."""
 
 
-def plan_difference(last: Plan, plan: Plan) -> SinceLastPlan:
+def plan_difference(last: Plan, plan: Plan, taken: Collection[str] = ()) -> SinceLastPlan:
     """Compare a plan with the one before it.
 
     Steps are told apart by pod where its name is known, whatever its pod set is called by now, else
     by job, pod set and number. A pod, or a pod set without names, that both plans act on in
     different ways is ``changed``; so is a job that stays pending in both with other pods or for
-    another reason.
+    another reason. ``taken`` are the ids of steps of the one before that have been taken since.
     """
     called = {pod: subject for subject, pod, _, _ in _all_steps(plan) if pod}
-    before, after = _steps(last, called), _steps(plan, called)
+    before, after = _steps(last, called, taken), _steps(plan, called)
+    done = _steps(last, called) if taken else {}
     new, gone, changed = [], [], []
     for subject in dict.fromkeys([*after, *before]):
         was, now = before.get(subject, Counter()), after.get(subject, Counter())
@@ -41,6 +42,11 @@ def plan_difference(last: Plan, plan: Plan) -> SinceLastPlan:
         last_captured_at=last.metadata.snapshot.captured_at,
         new=tuple(new),
         gone=tuple(gone),
+        done=tuple(
+            f"{subject}: {words}"
+            for subject, steps in done.items()
+            if (words := _words(steps - before.get(subject, Counter())))
+        ),
         changed=tuple(changed),
     )
 
@@ -48,7 +54,8 @@ def plan_difference(last: Plan, plan: Plan) -> SinceLastPlan:
 def difference_blocks(difference: SinceLastPlan) -> list[Block]:
     """Lay out a difference: a line for each thing that is not as before, then how many are not.
 
-    The marks are those of tools that apply plans: ``+`` is new, ``-`` is gone, ``~`` has changed.
+    The marks are those of tools that apply plans: ``+`` is new, ``-`` is gone, ``~`` has changed;
+    and ``=`` is done.
     """
     moment = difference.last_captured_at
     since = f"SINCE THE LAST PLAN{f', made for {moment}' if moment else ''}"
@@ -57,6 +64,7 @@ def difference_blocks(difference: SinceLastPlan) -> list[Block]:
     lines = [
         *(f"+ {line}" for line in difference.new),
         *(f"- {line}" for line in difference.gone),
+        *(f"= {line}" for line in difference.done),
         *(f"~ {each.subject}: {each.was} => {each.now}" for each in difference.changed),
     ]
     return [Listing(since, tuple(lines)), Paragraph(f"{_counted(difference)}.")]
@@ -87,24 +95,29 @@ def difference_line(difference: SinceLastPlan) -> str:
 
 def _counted(difference: SinceLastPlan) -> str:
     new, changed, gone = map(len, (difference.new, difference.changed, difference.gone))
-    return f"{new} to add, {changed} to change, {gone} to drop"
+    done = f", {len(difference.done)} done" if difference.done else ""
+    return f"{new} to add, {changed} to change, {gone} to drop{done}"
 
 
 _Pod = tuple[str, str]
 """Namespace and name."""
 
 
-def _steps(plan: Plan, called: Mapping[_Pod, str]) -> _Steps:
+def _steps(plan: Plan, called: Mapping[_Pod, str], but: Collection[str] = ()) -> _Steps:
     """Collect the steps of a plan; ``called`` are the subjects of pods that have a name."""
     steps: _Steps = {}
-    for subject, pod, step, pods in _all_steps(plan):
+    for subject, pod, step, pods in _all_steps(plan, but):
         known = called.get(pod, subject) if pod else subject
         steps.setdefault(known, Counter())[step] += pods
     return steps
 
 
-def _all_steps(plan: Plan) -> Iterator[tuple[str, _Pod | None, str, int]]:
+def _all_steps(
+    plan: Plan, but: Collection[str] = ()
+) -> Iterator[tuple[str, _Pod | None, str, int]]:
     for item in actions_of(plan).values():
+        if item.id in but:
+            continue
         subject, step = f"{item.job}/{item.pod_set}", step_text(item)
         for pod in item.pods:
             yield f"{subject} {pod.name}", (namespace_of(item.job), pod.name), step, 1

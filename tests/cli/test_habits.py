@@ -211,7 +211,7 @@ def test_the_log_tells_of_warnings_and_of_the_difference(cli: Cli) -> None:
         "gone": 0,
         "changed": 0,
     }
-    assert told["steps"] == {"new": [], "gone": [], "changed": []}
+    assert told["steps"] == {"new": [], "gone": [], "done": [], "changed": []}
 
 
 def test_the_log_has_each_difference_that_the_table_has(cli: Cli) -> None:

@@ -226,6 +226,16 @@ def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:
     assert cli(*PLAN[:2], "none.yaml", *KEPT, "-q", "-o", "name").err == ""
 
 
+def test_steps_that_were_taken_since_are_done_and_not_dropped(cli: Cli) -> None:
+    cli(*PLAN, *KEPT)
+    (node,) = {item["node"] for item in json.loads(Path("last.json").read_text())["evictions"]}
+    gone = next(line for line in SNAPSHOT.splitlines(keepends=True) if f"node: {node}," in line)
+    Path("snap.yaml").write_text(SNAPSHOT.replace(gone, "").replace("count: 2\n", "count: 1\n"))
+    done = cli(*PLAN, *KEPT)
+    assert "\n  = team-b/batch-1/worker b-" in done.out
+    assert "\n0 to add, 0 to change, 0 to drop, 1 done." in done.out
+
+
 def test_the_plan_itself_says_what_is_new_gone_and_changed(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +253,7 @@ def test_the_plan_itself_says_what_is_new_gone_and_changed(
     ]
     told = [json.loads(line) for line in done.err.splitlines()]
     (event,) = [each for each in told if each["event"] == "difference"]
-    assert event["steps"] == {"new": since["new"], "gone": since["gone"], "changed": []}
+    assert event["steps"] == {"new": since["new"], "gone": since["gone"], "done": [], "changed": []}
     Path("plan.json").write_text(done.out)
     assert "1 to add, 0 to change, 2 to drop." in cli("show", "plan.json").out
     assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0

@@ -56,7 +56,7 @@ class StillThere:
             if isinstance(item, Move):
                 for pod in item.pods:
                     self._ends[namespace_of(item.job), pod.name] = item.to_node
-        self._done = frozenset(item.id for _, item in in_waves(plan) if self._all_done(item))
+        self.done = frozenset(item.id for _, item in in_waves(plan) if self._all_done(item))
 
     def why_not(self, instance: Instance, item: PlanAction) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
@@ -143,7 +143,7 @@ class StillThere:
 
     def is_done(self, item: PlanAction) -> bool:
         """Whether all that a step wants is so already."""
-        return item.id in self._done
+        return item.id in self.done
 
     def _all_done(self, item: PlanAction) -> bool:
         """Whether pods are where a step takes them, or others in their place, or gone."""

@@ -23,10 +23,15 @@ class SinceLastPlan(Part):
         default=None, description="moment of the snapshot that it was made for"
     )
     new: tuple[str, ...] = Field(default=(), description="what only this plan says")
-    gone: tuple[str, ...] = Field(default=(), description="what only the plan before says")
+    gone: tuple[str, ...] = Field(
+        default=(), description="what only the plan before says, and is not done either"
+    )
+    done: tuple[str, ...] = Field(
+        default=(), description="steps of the plan before that have been taken since"
+    )
     changed: tuple[Changed, ...] = Field(default=(), description="what both say otherwise")
 
     @property
     def is_empty(self) -> bool:
         """Whether both plans say the same."""
-        return not (self.new or self.gone or self.changed)
+        return not (self.new or self.gone or self.done or self.changed)

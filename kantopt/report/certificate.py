@@ -33,7 +33,7 @@ def certificate_blocks(
 
     ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
     """
-    mistyped = mistyped_blocks(certificate.assumed.left_out)
+    mistyped = mistyped_blocks(certificate.assumed.notes)
     blocks: list[Block] = [_verdict(certificate), *mistyped, _subject(certificate)]
     blocks += size_blocks(size, wide=wide)
     if certificate.findings:
@@ -53,8 +53,9 @@ def _assumed(certificate: Certificate) -> Listing:
     told = certificate.assumed
     off = [rule.value for rule in Rule if rule.value not in told.modelled]
     rules = "all rules of models/README.md" + (f" but {', '.join(off)}" if off else "")
-    left_out = [text for text in told.left_out if UNOFFERED not in text]  # with the verdict
-    lines = [f"modelled: {rules}", *(f"left out: {text}" for text in left_out)]
+    lines = [f"modelled: {rules}", *(f"left out: {text}" for text in told.left_out)]
+    # What nobody offers stands with the verdict.
+    lines += [f"read as: {text}" for text in told.notes if UNOFFERED not in text]
     if told.annotations:
         lines.append(f"taken from annotations: {', '.join(told.annotations)}")
     return Listing("ASSUMED", tuple(lines))

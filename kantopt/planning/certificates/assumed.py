@@ -24,11 +24,11 @@ def assumed(question: Question, model: Model, plan: Plan, history: History | Non
         left_out=(
             *_not_modelled(plan),
             *_left_aside(plan),
-            *question.notes,
             *_not_in_a_dump(question),
             *(() if history is None else (*_between(history), *_unexplained(history, plan))),
             _TIME,
         ),
+        notes=tuple(question.notes),
         annotations=question.annotated,
     )
 

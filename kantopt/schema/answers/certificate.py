@@ -86,8 +86,9 @@ class Assumed(Part):
     modelled: tuple[str, ...] = Field(
         default=(), description="rules that are looked at; models/README.md says what they mean"
     )
-    left_out: tuple[str, ...] = Field(
-        default=(), description="what is not looked at, and what of the input was left out"
+    left_out: tuple[str, ...] = Field(default=(), description="what is not looked at")
+    notes: tuple[str, ...] = Field(
+        default=(), description="how the input was read, and what of it was left out"
     )
     annotations: tuple[str, ...] = Field(
         default=(), description="annotations of pods that were taken at their word, with how many"

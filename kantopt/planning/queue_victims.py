@@ -36,8 +36,8 @@ from kantopt.schema.snapshot import ClusterSnapshot
 _NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
 _STAYS = "jobs that, by queues, go for none of those that wait are not evicted"
 _BEHIND = (
-    "jobs for which others are evicted than for those that wait and come first, or whose queue "
-    "owns no more than these ask for, evict nobody beside these"
+    "jobs for which nobody is evicted, as other waiting jobs are served first and no plan evicts "
+    "for both"
 )
 
 

@@ -34,8 +34,10 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
     todo = ", ".join(parts) if parts else f"{nothing}{why and f': {why}'}"
     left = ""
     if summary.leftover_pods:
-        pods, jobs = plural(summary.leftover_pods, "pod"), plural(summary.leftover_jobs, "job")
-        left = f"; fills what is left over of victims' room: {pods} of {jobs}"
+        pods = plural(summary.leftover_pods, "more pod")
+        jobs = plural(summary.leftover_jobs, "job")
+        fit = "fits" if summary.leftover_pods == 1 else "fit"
+        left = f"; {pods} of {jobs} {fit} into room that evictions leave over"
     if summary.unplaced_pods:
         stay = "stays" if summary.unplaced_jobs == 1 else "stay"
         jobs = plural(summary.unplaced_jobs, "job")
@@ -95,6 +97,14 @@ def _nominated(plan: Plan) -> Iterator[Paragraph]:
         )
 
 
+def _limits(plan: Plan) -> str:
+    """Name the limits within which something is said to be impossible."""
+    limits = plan.model.limits
+    most = ((limits.evictions, "eviction"), (limits.moves, "move"))
+    named = [f"at most {plural(number, word)}" for number, word in most if number is not None]
+    return f" with {' and '.join(named)}" if named else ""
+
+
 _MUCH, _SHARE = 20, 0.1
 """From how many pods on, and from which share of those that run, a plan disturbs much."""
 
@@ -109,7 +119,8 @@ def quality(plan: Plan) -> Paragraph:
         closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
         rest = "no plan does better by the others" if closed else "this is a plan for the others"
         by = stricter_words(plan.solver.stricter)
-        text = f"INFEASIBLE: a required job provably has no place{by}; {rest}{left}."
+        none = f"{_limits(plan)} a required job provably has no place{by}"
+        text = f"INFEASIBLE:{none}; {rest}{left}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":
         begin = f"OPTIMAL{proviso(plan)}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kantopt.schema.answers.left import NotModelled, aside_words
 from kantopt.schema.answers.plan import Plan
 from kantopt.schema.features import FEATURES, WORDS
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import first_of, plural
 
 
 def proviso(plan: Plan) -> str:
@@ -40,8 +40,9 @@ def left_words(plan: Plan) -> str:
         words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
     if jobs := sum(bool(item.beyond) for item in plan.unplaced):
         words += f"; more may be evicted, by queues, for {plural(jobs, 'job')}"
-    if jobs := sum(item.no_turn for item in plan.unplaced):
-        words += f"; {plural(jobs, 'job')} evict{'s' * (jobs == 1)} nobody, as others come first"
+    if names := [item.job for item in plan.unplaced if item.no_turn]:
+        who = f"{plural(len(names), 'job')} ({first_of(names, 1)})"
+        words += f"; for {who} nobody is evicted, as other waiting jobs are served first"
     if aside is not None:
         words += f"; {aside_words(aside)}"
     if (held := plan.held_back) is not None:

@@ -180,3 +180,11 @@ def from_base(resource: str, amount: int) -> str | int:
         return amount
     whole, rest = divmod(amount, 1000)
     return f"{amount}m" if rest else whole
+
+
+def decimal(resource: str, amount: int) -> str:
+    """Write an amount for people: the same, but parts of whole cores behind a point."""
+    if resource.partition(" [")[0] not in MILLI_RESOURCES:
+        return str(from_base(resource, amount))
+    whole, rest = divmod(amount, 1000)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".")

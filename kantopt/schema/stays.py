@@ -16,8 +16,8 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 Pace = Literal["backoff-limit", "ordered-ready"]
 PACES: dict[Pace, str] = {
-    "backoff-limit": "by their backoffLimit",
-    "ordered-ready": "one at a time by OrderedReady",
+    "backoff-limit": "no more pods may move than backoffLimit allows",
+    "ordered-ready": "only one pod may move at a time (OrderedReady)",
 }
 """Why of some jobs not all pods are moved, or not together."""
 

@@ -26,7 +26,8 @@ def test_a_plan_says_who_waits_for_its_turn(cli: Cli) -> None:
     done = cli("plan", "dump.json")
     assert done.code == 0
     assert "OPTIMAL for what is modelled: " in done.out
-    assert "; 1 job evicts nobody, as others come first." in done.out
+    said = "; for 1 job (default/v) nobody is evicted, as other waiting jobs are served first."
+    assert said in done.out
     assert "evicts nobody, as others that wait come first; quota: queue b" in done.out
     told = cli("plan", "dump.json", "-o", "json")
     assert [item["noTurn"] for item in json.loads(told.out)["unplaced"]] == [True]

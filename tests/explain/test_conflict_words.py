@@ -32,7 +32,7 @@ def test_of_nodes_that_admit_the_job_it_is_said_that_others_are_not_admitted() -
     words = Wording(asked, j, found, places, asked.model.limits, empty=False)
     said = {item.subject: item.message for item in words.document("as it stands").items}
     assert said == {
-        "node a": "admits its pods, but not all that others could move there",
+        "node a": "open to its pods, but closed to some that would move there to make room",
         "node b": "0 pods admitted: didn't match Pod's node affinity/selector",
     }
 

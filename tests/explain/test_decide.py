@@ -9,6 +9,8 @@ import pytest
 from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.cp.reach import least_disturbance
+from kantopt.planning.explain.verdict import climb
+from kantopt.problem.derived.focus import focused
 from kantopt.search.explain import decide
 from kantopt.search.explain.decide import Decision
 from tests.verify.world import job, node, placed, pods, question
@@ -47,3 +49,15 @@ def test_evictions_of_any_cost_come_before_moves(victims: int, least: bool) -> N
     assert found.placement is not None
     assert decide._cost(merged, found.placement, decide._DISTURBANCE) == (10_000_000, 50)
     assert fewest is least
+
+
+def test_while_more_may_be_asked_it_is_said_what_is_not_decided() -> None:
+    full = job("r", pods(gpu=8, on=["n"]))
+    instance = question([node("n", gpu=8)], [full, job("j", pods(gpu=8), priority=9)])
+    first, second, *_ = climb(focused(instance, 1), 1, Deadline.within(60))
+    assert [each.verdict.message for each in (first, second)] == [
+        "OPEN: it does not fit as it stands; whether it fits after moves or after evictions was "
+        "not decided in time (--time-limit).",
+        "OPEN: it does not fit even after moves; whether it fits after evictions was not decided "
+        "in time (--time-limit).",
+    ]

@@ -260,7 +260,8 @@ def test_without_the_time_to_plan_for_all_a_verdict_speaks_of_the_job_alone() ->
         update={"status": "FITS_NOW", "message": "FITS NOW: its pod has room as it stands."}
     )
     assert beside_others(alone, Beside(others=4)).message == (
-        "FITS ALONE, beside 4 other pending jobs is open; alone its pod has room as it stands."
+        "FITS ALONE, if nothing else is planned: its pod has room as it stands. Whether it also "
+        "fits together with the 4 other pending jobs was not decided."
     )
     assert beside_others(alone, Beside(others=0)) is alone
 

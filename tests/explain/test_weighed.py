@@ -65,4 +65,4 @@ def test_where_it_was_not_weighed_who_of_equals_moves_the_verdict_says_so(
     monkeypatch.setattr("kantopt.search.explain.decide.is_small", lambda _, *, most=0: most > 0)
     jobs = [job(f"p{k}", pods(gpu=4, on=[f"n{k}"])) for k in range(4)]
     told = told_of([*jobs, job("j", pods(count=2, gpu=8))])
-    assert told.verdict.message.endswith(", and who among equals was not weighed.")
+    assert told.verdict.message.endswith("and their cost was not compared.")

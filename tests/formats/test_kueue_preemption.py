@@ -187,7 +187,7 @@ def test_the_most_important_that_waits_has_its_victims_and_others_none_that_it_w
     items = [*queues, MINE, OTHER, waits("w", "a", 4), waits("v", "b", 4, 8)]
     assert evicted(*items) == {"mine"}
     notes = str(asked(*items).notes)
-    assert "evict nobody beside these: 1 (default/v)" in notes
+    assert "no plan evicts for both: 1 (default/v)" in notes
     assert "are not evicted: 1 (default/other)" in notes
     important = runs("other", "b", 4, 9)  # whom the first would not take in any case
     assert evicted(queues, MINE, important, waits("w", "a", 4), waits("v", "b", 4, 10)) == {"other"}
@@ -200,7 +200,7 @@ def test_pods_that_exist_have_their_victims_first() -> None:
     queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
     items = [queues, MINE, OTHER, waits("w", "a", 4, 9), runs("x", "", 4, 8, on="")]
     assert evicted(*items) in ({"mine"}, {"other"})
-    assert "evict nobody beside these: 1 (default/w)" in str(asked(*items).notes)
+    assert "no plan evicts for both: 1 (default/w)" in str(asked(*items).notes)
     assert not placed(MIXED, *items) & {"w"}
     assert placed(MIXED.model_copy(update={"required": ("w",)}), *items) == {"w"}
 
@@ -211,7 +211,7 @@ def test_of_equals_those_come_first_who_have_victims() -> None:
     more = [*queue("a", 4, **reclaims), *queue("b", 2), *queue("c", 4, withinClusterQueue=LOWER)]
     items = [more, runs("other", "b", 8), waits("never", "c", 4), waits("w", "a", 4)]
     assert evicted(*items) == {"other"}
-    assert "evict nobody beside these: 1 (default/never)" in str(asked(*items).notes)
+    assert "no plan evicts for both: 1 (default/never)" in str(asked(*items).notes)
 
 
 @pytest.mark.parametrize("name", ["w", "v", "x"])
@@ -223,7 +223,7 @@ def test_what_has_a_place_alone_has_it_where_it_is_required(name: str) -> None:
     assert placed(alone, *items) == {name}
     options = Options(engine="fast", workers=1)
     plan = make_plan(asked(*items), alone, options, Deadline.within(30)).plan
-    assert "evict nobody beside these" not in str(plan.warnings)
+    assert "for which nobody is evicted" not in str(plan.warnings)
     assert name in placed(MIXED.model_copy(update={"required": (name,)}), *items)
 
 
@@ -282,7 +282,7 @@ def test_documents_of_a_dump_tell_whom_kueue_evicts_for_whom() -> None:
     told, same = (question.instance(load_model("mixed")) for question in (dump, native))
     assert [item.preemptible for item in told.podsets if item.running] == [True, False]
     assert (told.jobs, told.podsets, told.queues) == (same.jobs, same.podsets, same.queues)
-    for note in ("evict nobody beside these", "are not evicted"):
+    for note in ("for which nobody is evicted", "are not evicted"):
         assert note in str(native.notes)
 
 

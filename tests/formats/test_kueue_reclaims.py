@@ -46,7 +46,7 @@ def test_what_waits_and_takes_back_counts_together() -> None:
     items = [two(0), waits("v", "a", 4, 8), waits("w", "a", 4)]
     assert len(evicted(*items)) == 2
     assert placed(MIXED, *items) == {"w"}
-    assert "evict nobody beside these: 1 (default/v)" in str(asked(*items).notes)
+    assert "no plan evicts for both: 1 (default/v)" in str(asked(*items).notes)
     for name in ("v", "w"):
         assert placed(MIXED.model_copy(update={"required": (name,)}), *items) == {name}
     small = [two(0), waits("v", "a", 2, 8), waits("w", "a", 2)]

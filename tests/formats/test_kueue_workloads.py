@@ -193,7 +193,7 @@ def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:
         return made
 
     found = read(*(queue(name, reclaimWithinCohort="Any") for name in "ac"), queue("b"))
-    assert noted(found, "may reclaim").endswith("less important jobs only here: 1 (a)")
+    assert noted(found, "may reclaim").endswith("only less important ones for them: 1 (a)")
 
 
 @pytest.mark.parametrize(

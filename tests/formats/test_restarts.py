@@ -101,9 +101,8 @@ def test_a_stateful_set_in_order_lets_one_pod_go_at_a_time(
     (job,) = found.snapshot.jobs
     assert job.max_moves_at_once == at_once
     if at_once:
-        assert noted(found, "jobs that let some pods go only") == (
-            "jobs that let some pods go only: 1 one at a time by OrderedReady "
-            "(--disturb ordered-ready)"
+        assert noted(found, "OrderedReady") == (
+            "of 1 job only one pod may move at a time (OrderedReady) (--disturb ordered-ready)"
         )
 
 

@@ -258,7 +258,7 @@ def test_pending_jobs_are_left_aside() -> None:
     asked = question([node("a"), node("b")], [], [job(), other])
     found = count(asked, wanted=asked.pending[0])
     assert numbers(found)[0] == (2, 2, 0)
-    assert any("2 pending jobs are left aside" in text for text in found.warnings)
+    assert any("2 pending jobs are not counted" in text for text in found.warnings)
 
 
 def test_the_time_being_up_makes_no_proof() -> None:

@@ -141,7 +141,7 @@ def test_what_an_eviction_is_for_may_not_be_called_left_over(kept: bool) -> None
     plan = planned(LEFT)
     first = plan.assignments[0].model_copy(update={"leftover": not kept})
     changed = plan.model_copy(update={"assignments": (first, plan.assignments[1])})
-    assert any("without a more important job" in t for t in findings(LEFT, changed)) is not kept
+    assert any("no job that starts may evict" in t for t in findings(LEFT, changed)) is not kept
 
 
 def test_lines_tell_it_apart() -> None:

@@ -32,7 +32,7 @@ def own(name: str, nominal: int) -> list[Object]:
 
 FULL = [*own("a", 4), *own("b", 4), MINE, OTHER]
 W = waits("w", "a", 4)
-COMES_FIRST = "evict nobody beside these"
+COMES_FIRST = "no plan evicts for both"
 
 
 def plain(name: str, gpus: int = 0, **spec: Any) -> Object:

@@ -220,7 +220,7 @@ def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
 
 def test_what_lifts_a_cause_is_not_cut_in_two() -> None:
     notes = [
-        "jobs that let some pods go only: 1 by their backoffLimit (--disturb backoff-limit) "
+        "of 1 job no more pods may move than backoffLimit allows (--disturb backoff-limit) "
         + "x" * 9
     ]
     notes += [
@@ -228,8 +228,8 @@ def test_what_lifts_a_cause_is_not_cut_in_two() -> None:
         "y",
     ]
     said = (
-        "  3 notes on what was read (all with -o wide): jobs that let some pods go only: 1 by "
-        "their backoffLimit (--disturb backoff-limit) ...; "
+        "  3 notes on what was read (all with -o wide): of 1 job no more pods may move than "
+        "backoffLimit allows (--disturb backoff-limit) ...; "
         "1 pod stays: 1 not moved one by one, as their group or job ends ...; y"
     )
     assert said in on_terminal(plan_of(warnings=notes), notes=notes)

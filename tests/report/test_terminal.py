@@ -173,6 +173,13 @@ def test_the_second_line_says_how_good_it_is(status: str, said: str) -> None:
     assert shown(plan_of(solver={"status": status})).splitlines()[1].startswith(said)
 
 
+def test_what_is_impossible_within_limits_is_said_so() -> None:
+    infeasible = {"status": "INFEASIBLE"}
+    model = {"kind": "Model", "apiVersion": "kantopt/v1alpha1", "limits": {"evictions": 0}}
+    told = shown(plan_of(solver=infeasible, model=model)).splitlines()[1]
+    assert told.startswith("INFEASIBLE: with at most 0 evictions a required job provably has no")
+
+
 MOVE = {
     "id": "m1",
     "job": "a/j",

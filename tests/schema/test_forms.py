@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kantopt.schema.base import LAST_YEAR, Duration, Quantity, Timestamp
 from kantopt.schema.published import PUBLISHED, published_schema
+from kantopt.schema.quantity import decimal
 from tests.campaign import some
 
 FORMS = {"quantity": Quantity, "duration": Duration, "time": Timestamp}
@@ -173,3 +174,17 @@ def test_every_example_is_valid_and_every_form_has_some() -> None:
         for place in places:
             assert len(place["examples"]) > 1
             assert all(schema_of(name).is_valid(each) for each in place["examples"])
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "said"),
+    [
+        ("cpu", 6_569_650, "6569.65"),
+        ("cpu", 7_168_000, "7168"),
+        ("cpu", 5, "0.005"),
+        ("memory", 2 << 30, "2Gi"),
+        ("pods", 10, "10"),
+    ],
+)
+def test_amounts_for_people_are_in_one_unit(resource: str, amount: int, said: str) -> None:
+    assert decimal(resource, amount) == said

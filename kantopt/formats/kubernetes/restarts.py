@@ -11,6 +11,7 @@ from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.pods import Pod
 from kantopt.formats.kubernetes.stateful_sets import StatefulSets
 from kantopt.formats.view import View
+from kantopt.schema.hints import plural
 from kantopt.schema.stays import PACES, Cause, Pace
 
 _BACKOFF_LIMIT = 6
@@ -83,8 +84,9 @@ class Restarts:
         names = [pace for pace in PACES if self._counts[pace]]
         if not names:
             return ""
-        listed = ", ".join(f"{self._counts[pace]} {PACES[pace]}" for pace in names)
-        return f"jobs that let some pods go only: {listed} (--disturb {', '.join(names)})"
+        paces = ((plural(self._counts[pace], "job"), PACES[pace]) for pace in names)
+        said = ", ".join(f"of {jobs} {pace}" for jobs, pace in paces)
+        return f"{said} (--disturb {', '.join(names)})"
 
 
 def failures_left(job: View | None, pods: Iterable[Pod] = ()) -> int | None:

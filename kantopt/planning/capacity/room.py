@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies, Form, unplaced_tier
 from kantopt.planning.capacity.slots import Freed, free_slots
-from kantopt.planning.solving.executable import executable
+from kantopt.planning.solving.executable import NO_ORDER, executable
 from kantopt.planning.solving.news import Tell
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
@@ -213,7 +213,9 @@ class Search:
             other = self._by_fewer_moves(found, moves, run, freed, deadline)
             if (other.jobs, -other.moves) >= (found.jobs, -found.moves):
                 found = other
-        self.warnings += [text for text in run.warnings if text not in self.warnings]
+        # What has no order is better by a part of a copy where no more copies fit.
+        said = {*self.warnings, NO_ORDER} if found.proved else self.warnings
+        self.warnings += [text for text in run.warnings if text not in said]
         return found
 
     def _by_fewer_moves(

@@ -143,8 +143,8 @@ def _notes(question: Question, model: Model) -> Iterator[str]:
     yield from left_lines(running, (*model.assume, *question.assume))
     aside = sum(bool(job.waiting) for job in question.jobs)
     if aside:
-        jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"
-        yield f"{jobs} left aside: what fits is not beside them but in their stead"
+        jobs, they = ("job is", "it waits") if aside == 1 else ("jobs are", "they wait")
+        yield f"{aside} pending {jobs} not counted: copies take room that {they} for"
 
 
 def _left_out(rooms: Sequence[Room], verdict: bool) -> Iterator[str]:

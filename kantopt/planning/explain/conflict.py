@@ -168,7 +168,7 @@ class Wording:
 
     def _refusal(self, n: int) -> str:
         if all(n in podset.allowed for podset in pending_podsets(self.question, self.j)):
-            return "admits its pods, but not all that others could move there"
+            return "open to its pods, but closed to some that would move there to make room"
         why = next(
             (r.text for r in self._reasons if n in r.nodes and r.rule is Rule.ELIGIBILITY), ""
         )

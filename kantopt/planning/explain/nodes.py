@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from kantopt.problem.instance import Instance
 from kantopt.schema.answers.explanation import Exclusion, NodesOfPodSet
-from kantopt.schema.quantity import from_base
+from kantopt.schema.quantity import decimal
 from kantopt.search.explain.places import Places
 
 
@@ -15,7 +15,7 @@ def _free(places: Places) -> str:
     if free is None:
         return ""
     total, offered, most = (
-        from_base(free.resource, value) for value in (free.total, free.offered, free.most)
+        decimal(free.resource, value) for value in (free.total, free.offered, free.most)
     )
     if not free.offered:
         return f"No node where it may go has any {free.resource}."

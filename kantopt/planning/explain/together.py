@@ -85,13 +85,18 @@ def beside_others(verdict: Verdict, found: Beside) -> Verdict:
     others = plural(found.others, "other pending job")
     quick = "quick " if found.quick else ""
     if found.placed is None:
-        head = f"beside {others} is open"
-    elif found.ahead:
+        it = f"it also fits together with the {others}"
+        message = f"FITS ALONE, if nothing else is planned: {alone} Whether {it} was not decided."
+        return _alone(verdict, message, ())
+    if found.ahead:
         names = listed(found.ahead, _NAMED)
         where = f"in a {quick}plan " if quick else ""
         head = f"WAITS {where}behind {plural(len(found.ahead), 'job')}: {names}"
     else:
         head = f"WAITS in a {quick}plan for it and {others}"
-    message = f"FITS ALONE, {head}; alone {alone}"
-    update = {"status": "FITS_ALONE", "message": message, "behind": found.ahead}
+    return _alone(verdict, f"FITS ALONE, {head}; alone {alone}", found.ahead)
+
+
+def _alone(verdict: Verdict, message: str, behind: tuple[str, ...]) -> Verdict:
+    update = {"status": "FITS_ALONE", "message": message, "behind": behind}
     return verdict.model_copy(update=update)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
@@ -55,7 +55,7 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
     answers: list[Answer] = []
     refused: Instance | None = None
     last: Instance | None = None
-    for status, asked in steps:
+    for i, (status, asked) in enumerate(steps):
         if last is not None and asked.model.limits == last.model.limits:
             continue  # the model allows no more than was asked about already
         decision = decide(asked, j, deadline)
@@ -70,11 +70,24 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
         last = asked
         if decision.impossible:
             refused = asked
-            text = "Not decided in the time beyond that it does not fit as asked so far."
+            text = _beyond(asked, [more for _, more in steps[i + 1 :]])
         else:
-            text = "Not decided in the time: no plan was found, and no proof that there is none."
+            text = _UNDECIDED
         yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     yield _blocked(question, j, deadline, answers, refused)
+
+
+_UNDECIDED = "OPEN: no plan was found in time, and no proof that there is none (--time-limit)."
+
+
+def _beyond(asked: Instance, more: Sequence[Instance]) -> str:
+    """Say what is not decided of a job that does not fit with what was asked so far."""
+    limits = asked.model.limits
+    rest = [question_name(each) for each in more if each.model.limits != limits]
+    name = question_name(asked)
+    head = f"OPEN: it does not fit {'' if name == 'as it stands' else 'even '}{name}"
+    open_ = f"whether it fits {' or '.join(rest)}" if rest else "why"
+    return f"{head}; {open_} was not decided in time (--time-limit)."
 
 
 def _no_less(asked: Instance, j: int, decision: Decision) -> bool:
@@ -149,8 +162,7 @@ def _blocked(
             verdict = _verdict(status, text, settled, answers)
             return Ladder(verdict, Decision(), refused, decision.placement)
     if not settled:
-        text = "OPEN: no plan was found in the time, and no proof that there is none."
-        return Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
+        return Ladder(_verdict("OPEN", _UNDECIDED, False, answers), Decision(), refused)
     text = (
         f"WAITS: {none} beside what runs now, and no move or eviction that is allowed makes room."
     )
@@ -259,7 +271,7 @@ def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str
     pods = pods_of(question, j, one="fits", many="fit")
     least = "no plan disturbs less" if decision.least else "whether less is enough is open"
     if not decision.weighed:
-        least += ", and who among equals was not weighed"
+        least += "; several choices disturb equally few pods, and their cost was not compared"
     parts = disturbed(*disturbance(question, decision))
     return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}.{others}"
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 AGAIN = 2
 """Searches for a placement with an order after the first one, where the clock decides nothing."""
 Key = tuple[int, ...]
+NO_ORDER = (
+    "a placement was found that is better, but no legal order of the steps to it: this plan is the "
+    "best of those that have one"
+)
+"""Warns of what a plan is not, where it is not proved to be the best."""
 """Required jobs that a placement leaves out, then its tier values: the smaller the better."""
 
 
@@ -57,7 +62,7 @@ class _Orders:
                 others = search_together(run, tuple(self.forbidden))
                 candidates += [found.placement for found in others.history[1:]]
         if any(self._better(other) for other in self.forbidden):
-            run.warnings.append("a better placement was left: its moves have no order")
+            run.warnings.append(NO_ORDER)
         return self.ordered[1:] if self.ordered else (run.instance.current, ())
 
     def _take(self, placement: Placement) -> bool:

@@ -51,9 +51,8 @@ def check_priority(step: Step) -> Iterator[Violation]:
         subject = f"job {job.name}"
         if not any(instance.may_evict_for(other.index, job.index) for other in step.started):
             pods = sum(step.evicted(s) for s in victims)
-            yield Violation(
-                Rule.PRIORITY, subject, f"{pods} of 0 pods evicted without a more important job"
-            )
+            text = f"{_are_evicted(pods)}, and no job that starts may evict {_them(pods)}"
+            yield Violation(Rule.PRIORITY, subject, text)
             continue
         gone.add(job.priority)
         if job.priority not in remaining:
@@ -61,10 +60,12 @@ def check_priority(step: Step) -> Iterator[Violation]:
         for unit in victim_units(step, job):
             if not in_the_way(step, remaining[job.priority], unit):
                 nodes = sorted({instance.nodes[spot.node].name for _, spot in unit})
+                pods = sum(unit.values())
                 yield Violation(
                     Rule.PRIORITY,
                     subject,
-                    f"{sum(unit.values())} of 0 pods evicted that fit back on {', '.join(nodes)}",
+                    f"{_are_evicted(pods)} that would still fit on {', '.join(nodes)}: nobody who "
+                    f"may evict {_them(pods)} needs that room",
                 )
     for priority in sorted(gone):
         for violation in _broken(step, priority):
@@ -74,6 +75,14 @@ def check_priority(step: Step) -> Iterator[Violation]:
                 f"{violation.message} with the victims of priority {priority} and higher put "
                 "back, beside arrivals that may not evict them",
             )
+
+
+def _are_evicted(pods: int) -> str:
+    return f"{pods} pod{' is' if pods == 1 else 's are'} evicted"
+
+
+def _them(pods: int) -> str:
+    return "it" if pods == 1 else "them"
 
 
 def _broken(step: Step, priority: int) -> Iterator[Violation]:

@@ -78,11 +78,11 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
     own = found.text("withinClusterQueue", "Never")
     others = found.text("reclaimWithinCohort", "Never") if cohort else "Never"
     if others == "Any":
-        text = "queues that may reclaim what others borrow evict less important jobs only here"
-        notes.add(text, name)
+        text = "queues that may reclaim from jobs of any priority; plans evict only less important"
+        notes.add(f"{text} ones for them", name)
     if "LowerOrNewerEqualPriority" in (own, others):
-        text = "queues that may evict newer jobs of equal priority evict less important ones only"
-        notes.add(f"{text} here", name)
+        text = "queues that may evict newer jobs of equal priority; plans evict only less important"
+        notes.add(f"{text} ones for them", name)
     besides, borrowing = found.at("borrowWithinCohort"), None
     fair = "fairSharing" in queue.at("status")
     if not fair and besides.text("policy", "Never") != "Never":

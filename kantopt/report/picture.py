@@ -83,7 +83,6 @@ class _Drawing:
     def __init__(self, picture: Picture, words: Words) -> None:
         self.picture = picture
         self.words = words
-        self.notes = [words.of(note) for note in picture_notes(picture)]
         self.drawn = {bar.name: r for bar in picture.bars if (r := picture.drawn(bar)) is not None}
         """Resource by which each node is drawn."""
         bars = [bar for bar in picture.bars if bar.name in self.drawn]
@@ -111,10 +110,13 @@ class _Drawing:
         self.columns = self._columns()
         boxes = self.columns * (self.box + _GAP)
         wide = _GAP + max(boxes, sum(_key_width(said) for said, _ in self.keys), 510.0)
+        letters = int((wide - 2 * _GAP) / _LETTER)
+        notes = (textwrap.wrap(words.of(note), letters) for note in picture_notes(picture))
+        self.notes = [*itertools.chain.from_iterable(notes)]
         self.legend = (62.0 if picture.planned else 48.0) + 15.0 * len(self.notes)
         self.foot = self.legend + sum(high + _GAP for high in self._heights(self.columns)) + _GAP
         """Where the boxes end."""
-        self.waiting_lines = _waiting(picture, words, int((wide - 2 * _GAP) / _LETTER))
+        self.waiting_lines = _waiting(picture, words, letters)
         below = 15.0 * (1 + len(self.waiting_lines)) + _GAP if self.waiting_lines else 0.0
         self.size = (wide, self.foot + below)
 

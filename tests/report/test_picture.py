@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kantopt.report.picture import svg
 from kantopt.schema.answers.picture import Bar, Picture, Pods, Stay
@@ -178,3 +179,16 @@ def test_nodes_of_other_devices_are_drawn_to_their_own_scale() -> None:
     assert "0 of 8 GPUs in use on 1 node, 3 of 7 nvidia.com/mig-1g.5gb in use on 1 node; " in (
         f"{said[1]} "
     ).replace("nodes partly used: 0 ", "")
+
+
+def test_lines_of_text_end_before_the_edge() -> None:
+    shut = [bar(f"gpu-{i}", "r0", (), "cordoned") for i in range(2)]
+    shown = replace(picture(*shut, planned=False), fault="a rule is broken " * 9)
+    root = ET.fromstring(svg(shown))
+    lines = [text for text in root.iter(f"{TAG}text") if text.get("fill") == "#444"]
+    ends = [float(text.get("x", 0)) + 6.2 * len(text.text or "") for text in lines]
+    assert max(ends) <= float(root.get("width", 0))
+    (first,) = (float(text.get("y", 0)) for text in lines if text.text == "r0")
+    notes = [text for text in lines if "rule is broken" in (text.text or "")]
+    assert len(notes) > 1
+    assert all(float(text.get("y", 0)) < first for text in notes)

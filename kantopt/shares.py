@@ -94,6 +94,8 @@ COVERING_CHOICE = 3.0
 """Most seconds for one choice of contents of bins."""
 NEIGHBOURHOOD = 0.25
 """Seconds for one neighbourhood."""
+NEIGHBOURHOODS_WORK = 0.25
+"""For neighbourhoods, of the work that the exact search has, where that is counted."""
 SHARE_OF_PROXIMITY, MOST_PROXIMITY = 0.2, 3.0
 """For coming nearer to the last plan, after all others; and seconds of that at most."""
 NEARER_THERE = 0.5

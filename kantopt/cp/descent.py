@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
@@ -16,6 +17,18 @@ DETOUR = 40
 """By how much tiers of the objective may be worse for the sake of those above them."""
 
 
+class Descent(NamedTuple):
+    """What came of one solve."""
+
+    found: Placement | None
+    """A better placement, if there is one."""
+    closed: bool
+    """Whether the model has nothing better in the tiers that were weighed: the first open one, and
+    those below it that one sum can hold."""
+    work: float = 0.0
+    """Deterministic seconds that it took."""
+
+
 def descend(
     model: PlacementModel,
     tiers: Sequence[Tier],
@@ -25,7 +38,7 @@ def descend(
     effort: Effort,
     *,
     linearization: int = 1,
-) -> tuple[Placement | None, bool]:
+) -> Descent:
     """Look for a placement that is better than ``start`` in the order of the tiers.
 
     Tiers above the first one that is open are held; those below it that are open count as far as
@@ -41,17 +54,11 @@ def descend(
         Of the tiers, bounds: a tier that has reached its own is not open.
     linearization
         How much of the model CP-SAT's linear program has: 2, all of it, proves more and finds less.
-
-    Returns
-    -------
-    tuple[Placement or None, bool]
-        What was found, if anything, and whether the model has nothing better in the tiers that
-        were weighed: the first open one, and those below it that one sum can hold.
     """
     cp = model.cp
     open_tiers = [i for i in range(len(tiers)) if values[i] > floors[i]]
     if not open_tiers:
-        return None, True
+        return Descent(None, closed=True)
     for i in range(open_tiers[0]):
         cp.add(model.expression(tiers[i]) <= values[i])
     first, *later = (values[i] - floors[i] + 1 for i in open_tiers)
@@ -72,6 +79,6 @@ def descend(
         if status != cp_model.MODEL_INVALID or len(chosen) == 1:
             break
         chosen.pop()
-    if accepted(status, cp, "a neighbourhood") not in SOLVED:
-        return None, False
-    return model.extract(solver.value), status == cp_model.OPTIMAL
+    solved = accepted(status, cp, "a neighbourhood") in SOLVED
+    found = model.extract(solver.value) if solved else None
+    return Descent(found, status == cp_model.OPTIMAL, solver.deterministic_time)

@@ -128,7 +128,7 @@ FIRST = (
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.2, glance=True, hinders=nothing_between),
     Turn(CP_SAT, glance=True, hinders=no_glance),
-    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, hinders=after_domains),
+    Turn(NEIGHBOURHOODS, 0.8, patience=0.3, by_work=True, hinders=after_domains),
     Turn(DOMAINS, 0.7),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.5, hinders=after_domains),
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
@@ -139,7 +139,7 @@ FIRST = (
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
     # The planner is about to have a plan that places more; what comes next is long to write down.
-    Turn(NEIGHBOURHOODS, 0.25, patience=0.3, waits=0.1, hinders=before_columns),
+    Turn(NEIGHBOURHOODS, 0.25, True, 0.3, waits=0.1, hinders=before_columns),
     Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=before_disruption),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
 )

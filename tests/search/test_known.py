@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.cp.descent import Descent
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -49,9 +50,9 @@ def test_neighbourhoods_do_not_look_for_less_than_is_proved(
 ) -> None:
     desk, asked = told_of().desk, []
 
-    def descend(*args: Any, **_: Any) -> tuple[None, bool]:
+    def descend(*args: Any, **_: Any) -> Descent:
         asked.append(args[4])
-        return None, True
+        return Descent(None, closed=True)
 
     assert desk.incumbent.floors == (0, 0, 0)
     desk.proved(0, 1, (), "cp-sat")

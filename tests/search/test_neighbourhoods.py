@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from kantopt.budget import Budget
 from kantopt.clock import Deadline
 from kantopt.cp.around import Around
-from kantopt.cp.descent import descend
+from kantopt.cp.descent import Descent, descend
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import Effort
 from kantopt.problem.instance import Instance
@@ -19,17 +20,16 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.strategy import Strategy
-from kantopt.search.techniques.neighbourhoods import (
+from kantopt.search.freed import (
     CHOICES,
     Choice,
-    Neighbourhoods,
     View,
     between_moved,
-    nearby,
     several_domains,
     whole_domains,
 )
+from kantopt.search.strategy import Strategy
+from kantopt.search.techniques.neighbourhoods import Neighbourhoods, nearby
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
@@ -121,7 +121,7 @@ def test_nothing_changes_off_the_nodes_that_are_free() -> None:
     for free, room in (({0, 1}, {"b": 1}), ({0, 2}, {"c": 1}), ({1, 2}, None)):
         around = Around(start, frozenset(free))
         model = PlacementModel(instance, around=around)
-        found, closed = descend(model, tiers, start, (1, 0), (0, 0), Effort(60.0, 0))
+        found, closed, _ = descend(model, tiers, start, (1, 0), (0, 0), Effort(60.0, 0))
         assert closed
         assert found is not None
         if room is None:
@@ -144,7 +144,7 @@ def test_a_moved_pod_off_the_free_nodes_stays_where_it_was_moved() -> None:
     )
     start = placed(instance, x=["b"])
     model = PlacementModel(instance, around=Around(start, frozenset({2})))
-    found, closed = descend(model, tiers_of(instance), start, (1, 1), (0, 0), Effort(60.0, 0))
+    found, closed, _ = descend(model, tiers_of(instance), start, (1, 1), (0, 0), Effort(60.0, 0))
     assert closed
     assert found is not None
     assert where(instance, found, "x") == {"b": 1}
@@ -207,9 +207,9 @@ def test_a_repeatable_step_does_the_same_work_whatever_time_is_left(
 ) -> None:
     works: list[float | None] = []
 
-    def note(*asked: Any, **_: Any) -> tuple[None, bool]:
+    def note(*asked: Any, **_: Any) -> Descent:
         works.append(asked[-1].work)
-        return None, True
+        return Descent(None, closed=True)
 
     monkeypatch.setattr("kantopt.search.techniques.neighbourhoods.descend", note)
     nodes = [node(f"n{i}", rack=f"b/{i // 32}") for i in range(64)]
@@ -244,7 +244,7 @@ def test_tiers_that_could_come_to_too_much_together_are_not_weighed_together() -
     start = instance.current
     model = PlacementModel(instance, around=Around(start, frozenset({0, 1})))
     floors = (8000 - 1, -(2**48))
-    found, _ = descend(model, tiers_of(instance), start, (8000, 0), floors, Effort(60.0, 0))
+    found, *_ = descend(model, tiers_of(instance), start, (8000, 0), floors, Effort(60.0, 0))
     assert found is not None
     assert where(instance, found, "new") == {"b": 1}
 
@@ -272,3 +272,18 @@ def test_what_was_learnt_of_choices_is_kept_from_turn_to_turn() -> None:
     assert told.desk.neighbourhoods is first
     first.spare()
     assert first.step(1.0) is None or first.best.values < told.desk.incumbent.values
+
+
+def test_where_work_is_counted_they_have_a_share_of_it_and_find_the_same_each_time() -> None:
+    def turn() -> tuple[tuple[int, ...], float]:
+        told = Told(random_instance(3), seconds=200.0)
+        deadline = Deadline.within(200.0, deterministic=True)
+        told.desk.budget = Budget(deadline, work=0.02)
+        nearby(told.desk, deadline)
+        assert told.desk.budget.work is not None
+        return told.desk.incumbent.values, told.desk.budget.work
+
+    values, left = turn()
+    assert values < Told(random_instance(3)).desk.incumbent.values
+    assert 0 < left < 0.02
+    assert turn() == (values, left)

@@ -60,10 +60,10 @@ def _solve(desk: Desk, i: int, nodes: set[int], seconds: float) -> bool:
     effort = Effort(seconds, seed)
     if work is not None:
         effort = Effort(NEVER, seed, work * _MORE_WORK)
-    found, closed = descend(model, desk.tiers, now, values, floors, effort, linearization=2)
-    if found is not None:
-        desk.found(found)
-    return closed
+    tried = descend(model, desk.tiers, now, values, floors, effort, linearization=2)
+    if tried.found is not None:
+        desk.found(tried.found)
+    return tried.closed
 
 
 def differing(instance: Instance, now: Placement) -> set[int]:

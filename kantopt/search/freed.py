@@ -1,0 +1,215 @@
+"""Destroy operators of large neighbourhood search (Shaw 1998): which nodes it frees."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from kantopt.problem.cluster import Domain
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Loads, Step
+
+
+class View:
+    """An incumbent as the choice of nodes needs it: what is free, what has moved, what waits."""
+
+    def __init__(self, instance: Instance, placement: Placement) -> None:
+        self.instance = instance
+        self.placement = placement
+        self.nodes = range(len(instance.nodes))
+        loads = Loads.of(instance, placement)
+        self.free = [
+            [
+                0 if limit is None else max(0, limit - load)
+                for limit, load in zip(node.capacity, loads.node[node.index], strict=True)
+            ]
+            for node in instance.nodes
+        ]
+        most = [
+            max((node.capacity[r] or 0 for node in instance.nodes), default=0)
+            for r in range(len(instance.resources))
+        ]
+        asked = [any(podset.requests[r] for podset in instance.podsets) for r in range(len(most))]
+        self.slack = [
+            sum(x / m for x, m, a in zip(row, most, asked, strict=True) if m and a)
+            for row in self.free
+        ]
+        """Per node, what is free: shares of the largest node, summed over the resources."""
+        self.waiting = [
+            podset.index
+            for podset in instance.podsets
+            if placement.placed(podset.index) < podset.count
+        ]
+        step = Step(instance, instance.current, placement)
+        self.moved = [podset.index for podset in instance.podsets if step.moved(podset.index)]
+
+    def open_to_moved(self) -> list[int]:
+        """Nodes in use with room for a pod of those pod sets of which pods have moved."""
+        used = {
+            spot.node
+            for podset in self.instance.podsets
+            if not podset.daemon
+            for spot in self.placement.podsets[podset.index]
+        }
+        asked = {self.instance.podsets[s].requests for s in self.moved}
+
+        def takes(n: int, requests: tuple[int, ...]) -> bool:
+            limits = self.instance.nodes[n].capacity
+            rows = zip(limits, requests, self.free[n], strict=True)
+            return all(limit is None or need <= free for limit, need, free in rows)
+
+        return [n for n in sorted(used) if any(takes(n, requests) for requests in asked)]
+
+    def homes(self, s: int) -> list[int]:
+        """Nodes where pods of a pod set run in the snapshot and are missing now."""
+        spots = self.placement.podsets[s]
+        current = self.instance.podsets[s].current
+        return sorted({spot.node for spot, k in current.items() if spots.get(spot, 0) < k})
+
+    def places(self, s: int) -> list[int]:
+        """Nodes with pods of a pod set that do not run there in the snapshot."""
+        current = self.instance.podsets[s].current
+        spots = self.placement.podsets[s]
+        return sorted({spot.node for spot, k in spots.items() if current.get(spot, 0) < k})
+
+
+def _fill(view: View, chosen: list[int], size: int, rng: random.Random) -> list[int]:
+    """Add nodes with much room until there are enough."""
+    rest = [n for n in view.nodes if n not in chosen]
+    rest.sort(key=lambda n: -view.slack[n] * rng.random())
+    return (chosen + rest)[:size]
+
+
+def by_slack(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes with much room left."""
+    return _fill(view, [], size, rng)
+
+
+def complementary(view: View, size: int, rng: random.Random) -> list[int]:
+    """A node with room, and others whose free resources complement what is free there."""
+    first = max(view.nodes, key=lambda n: view.slack[n] * rng.random())
+    mine = view.free[first]
+    total = sum(mine) or 1
+
+    def likeness(n: int) -> float:
+        theirs = sum(view.free[n]) or 1
+        return sum(min(a / total, b / theirs) for a, b in zip(mine, view.free[n], strict=True))
+
+    rest = [n for n in view.nodes if n != first]
+    rest.sort(key=lambda n: (likeness(n) - view.slack[n]) * (0.5 + rng.random()))
+    return [first, *rest][:size]
+
+
+def around_moved(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes that moved pods have left or come to, one leading to the next."""
+    links: dict[int, set[int]] = {}
+    for s in view.moved:
+        for place in view.places(s):
+            for home in view.homes(s):
+                links.setdefault(place, set()).add(home)
+                links.setdefault(home, set()).add(place)
+    if not links:
+        return any_nodes(view, size, rng)
+    chosen = [rng.choice(sorted(links))]
+    while len(chosen) < size:
+        near = sorted({m for n in chosen for m in links[n]}.difference(chosen))
+        if not near:
+            break
+        chosen.append(rng.choice(near))
+    return _fill(view, chosen, size, rng)
+
+
+def between_moved(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes that moved pods have left or come to, and as many in use that have room for one."""
+    changed = {n for s in view.moved for n in (*view.homes(s), *view.places(s))}
+    if not changed:
+        return any_nodes(view, size, rng)
+    chosen = rng.sample(sorted(changed), min(len(changed), size // 2))
+    roomy = [n for n in view.open_to_moved() if n not in changed]
+    chosen += rng.sample(roomy, min(len(roomy), size - len(chosen)))
+    return _fill(view, chosen, size, rng)
+
+
+def around_waiting(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes that lack little for a pod that waits, and where more of its job are."""
+    if not view.waiting:
+        return around_moved(view, size, rng)
+    podset = view.instance.podsets[rng.choice(view.waiting)]
+    job = view.instance.jobs[podset.job]
+    mates = {spot.node for s in job.podsets for spot in view.placement.podsets[s]}
+    limited = view.instance.on(Rule.ELIGIBILITY)
+    able = [n for n in view.nodes if not limited or n in podset.allowed]
+
+    def lack(n: int) -> float:
+        free = zip(podset.requests, view.free[n], strict=True)
+        return sum(max(0.0, 1 - b / a) for a, b in free if a) + (n not in mates)
+
+    return sorted(able, key=lambda n: lack(n) * (0.5 + rng.random()))[:size]
+
+
+def one_domain(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes of one domain of the topology, those with room first."""
+    levels = [domains for domains in view.instance.topology.domains if len(domains) > 1]
+    if not levels:
+        return any_nodes(view, size, rng)
+    domains = rng.choice(levels)
+    domain = max(
+        rng.sample(domains, min(3, len(domains))), key=lambda d: sum(view.slack[n] for n in d.nodes)
+    )
+    return sorted(domain.nodes, key=lambda n: -view.slack[n] * rng.random())[:size]
+
+
+def _several(instance: Instance) -> list[Sequence[Domain]]:
+    """Domains by level, where there are several and they have several nodes."""
+    levels = instance.topology.domains
+    return [domains for domains in levels if 1 < len(domains) < len(instance.nodes)]
+
+
+def several_domains(instance: Instance) -> bool:
+    """Whether there are whole domains to choose from."""
+    return bool(_several(instance))
+
+
+def whole_domains(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes of whole domains of one level, drawn at random; of one too large those with room."""
+    domains = rng.choice(_several(view.instance))
+    chosen: list[int] = []
+    for domain in rng.sample(domains, len(domains)):
+        if not chosen or len(chosen) + len(domain.nodes) <= size:
+            chosen += domain.nodes
+    return sorted(chosen, key=lambda n: -view.slack[n] * rng.random())[:size]
+
+
+def one_job(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes of a job that is spread over several, and others with room."""
+    spread = [
+        job
+        for job in view.instance.jobs
+        if len({spot.node for s in job.podsets for spot in view.placement.podsets[s]}) > 1
+    ]
+    if not spread:
+        return any_nodes(view, size, rng)
+    job = rng.choice(spread)
+    nodes = sorted({spot.node for s in job.podsets for spot in view.placement.podsets[s]})
+    rng.shuffle(nodes)
+    return _fill(view, nodes[: max(2, size // 2)], size, rng)
+
+
+def any_nodes(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes drawn at random."""
+    return rng.sample(list(view.nodes), size)
+
+
+Choice = Callable[[View, int, random.Random], list[int]]
+
+CHOICES: tuple[Choice, ...] = (
+    by_slack,
+    complementary,
+    around_moved,
+    around_waiting,
+    one_domain,
+    one_job,
+    any_nodes,
+)

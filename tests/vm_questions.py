@@ -12,7 +12,8 @@ from tests.questions import model, question
 def vm_question(seed: int, *, also: str = "", cordoned: str = "", of: str = "free") -> Instance:
     """Some machines of one to three zones and some VMs on one zone or on all; some pending.
 
-    Slots of some size are counted per zone or per machine, under limits now and then.
+    Slots of some size are counted per zone or per machine, under limits now and then; or machines
+    in use, of which some have a daemon, and some jobs two VMs of which one may move.
 
     Parameters
     ----------
@@ -21,11 +22,12 @@ def vm_question(seed: int, *, also: str = "", cordoned: str = "", of: str = "fre
     cordoned
         Machine that nobody comes to.
     of
-        What the slots that are missing are counted from.
+        What the slots that are missing are counted from; ``in use``: machines in use are counted.
     """
     rng = random.Random(seed)
     zones = rng.choice((1, 2, 2, 3))
-    on_zones = rng.random() < 0.8
+    in_use = of == "in use"
+    on_zones = rng.random() < 0.8 and not in_use
     memory = rng.choice((None, 6, 9))
     nodes: list[dict[str, Any]] = []
     room = []
@@ -62,14 +64,20 @@ def vm_question(seed: int, *, also: str = "", cordoned: str = "", of: str = "fre
             continue
         n = rng.randrange(len(nodes))
         on = tuple(range(len(room[n]))) if wide else (rng.randrange(len(room[n])),)
+        if in_use and rng.random() < 0.3:
+            podset["count"], podset["minCount"], job["maxMoves"] = 2, 0, 1
+            asked = {r: 2 * a for r, a in asked.items()}
         fits = all(room[n][z][r] >= a for z in on for r, a in asked.items())
         if fits or rng.random() < 0.1:
             for z in on:
                 for r, a in asked.items():
                     room[n][z][r] -= a
             place = {"node": f"n{n}", **({"devices": list(on)} if on_zones else {})}
-            podset["assignments"] = [place]
+            podset["assignments"] = [{**place, "count": podset["count"]}]
             running.append(job)
+    if in_use and min(room[0][0].values()) > 0 and rng.random() < 0.5:
+        agent = {"count": 1, "requests": {"cpu": 1}, "assignments": [{"node": "n0"}]}
+        running.append({"name": "agent", "daemon": True, "podSets": [agent]})
     if also:
         nodes.append({**nodes[0], "name": also})
     for node in nodes:
@@ -77,7 +85,7 @@ def vm_question(seed: int, *, also: str = "", cordoned: str = "", of: str = "fre
     slots = {"resource": "cpu", "size": rng.choice((2, 3, 4)), "of": of}
     if on_zones:
         slots["device_class"] = "zone"
-    first: list[Any] = [{"fragment_rate": slots}, "moves"]
+    first: list[Any] = ["nodes_in_use" if in_use else {"fragment_rate": slots}, "moves"]
     objectives = rng.choice(
         (
             first,

@@ -172,6 +172,18 @@ def test_pods_stay_where_they_are_when_a_merged_placement_is_expanded() -> None:
     assert spread.podsets == ({Spot(0): 1}, {Spot(1): 1}, {Spot(1): 1}, {Spot(1): 1})
 
 
+@pytest.mark.parametrize("limits", [{}, {"movesPerJob": 1}])
+def test_limits_of_each_job_that_cannot_bind_do_not_hold_for_all_of_them_together(
+    limits: dict[str, int],
+) -> None:
+    jobs = vms(4, job={"preemptible": False, "maxMoves": 1})
+    merged = asked(jobs, [], limits=limits)
+    assert classes(merged) == [4]
+    there = Placement(({Spot(1): 4},))
+    assert check(merged.instance, there) == []
+    assert check(merged.original, merged.expand(there)) == []
+
+
 @pytest.mark.parametrize(
     ("running", "pending", "more"),
     [

@@ -52,6 +52,15 @@ def test_moves_given_above_count_as_a_limit() -> None:
     assert bounds(anybody, tiers, (0, 3))[-1] == 0, "all could be evicted"
 
 
+@pytest.mark.parametrize("rule", [{"job": 0}, {"all": 0}])
+def test_pods_of_jobs_that_bear_no_move_stay(rule: dict[str, int]) -> None:
+    """A node with one of them stays in use, whatever else may move."""
+    jobs = [job(f"r{i}", pods(gpu=1, on=[n]), maxMoves=rule.get("job")) for i, n in enumerate("ab")]
+    limits = {"evictions": 0, **({"movesPerJob": 0} if "all" in rule else {})}
+    instance = question(NODES, jobs, objectives=["nodes_in_use"], limits=limits)
+    assert bounds(instance, tiers_of(instance), (2,)) == (2,)
+
+
 def test_as_many_nodes_stay_in_use_as_hold_what_must_stay() -> None:
     """Pods of 3 CPUs on nodes of 5, 5, 5 and 6: the last holds two, the others one each."""
     nodes = [node(f"n{k}", cpu=5) for k in range(3)] + [node("wide", cpu=6)]

@@ -223,8 +223,11 @@ def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
         _podset(instance, i, members, new_job[instance.podsets[members[0]].job])
         for i, members in enumerate(classes)
     )
+    # What a job may move stands with each: a limit for one is none for all that are alike.
+    limits = instance.model.limits.model_copy(update={"moves_per_job": None})
     made = replace(
         instance,
+        model=instance.model.model_copy(update={"limits": limits}),
         jobs=tuple(jobs),
         podsets=podsets,
         topology_needs=numbers.needs(instance.topology_needs),
@@ -242,7 +245,9 @@ def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
 def _job(instance: Instance, index: int, members: tuple[int, ...], numbers: Reindexed) -> Job:
     job = instance.job_of(members[0])
     if len(members) == 1:
-        return replace(job, index=index, roles=tuple(map(numbers.role, job.roles)))
+        most = job.move_limit(instance.model.limits.moves_per_job)
+        roles = tuple(map(numbers.role, job.roles))
+        return replace(job, index=index, roles=roles, max_moves=most)
     first = instance.podsets[members[0]]
     s = numbers.podset_of[members[0]]
     role = Role(
@@ -259,6 +264,7 @@ def _job(instance: Instance, index: int, members: tuple[int, ...], numbers: Rein
         roles=(role,),
         min_count=0,
         all_victims=False,
+        max_moves=None,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -181,7 +182,7 @@ class Generation:
         program = self._program
         if program.ideal is None:
             return [0.0] * len(program.kinds)
-        unit, size = program.pieces.unit, program.tier.size
+        unit, size = program.pieces.unit, program.slot
         taken = [(kind.ask.width, kind.ask.request[0] * unit) for kind in program.kinds]
         if self._inverse:
             return [-width * amount / size for width, amount in taken]
@@ -191,12 +192,41 @@ class Generation:
         node = self._rooms.nodes[i]
         pieces = [self._rooms.pieces[p] for p in node.pieces]
         requests = self._pricing.requests
-        joint = sum(pods * requests[k][0] for k, pods in node.home)
         lacking = 0
         for piece in pieces:
-            load = joint + sum(pods * requests[k][0] for k, pods in piece.home)
-            lacking += int(self._pricing.left[piece.lack][piece.room[0] - load])
+            here = (*node.home, *piece.home)
+            first, second = (
+                room - sum(pods * requests[k][i] for k, pods in here)
+                for i, room in enumerate(piece.room)
+            )
+            lacking += int(self._pricing.left[piece.lack][first, second])
         return Content(i, node.home, (), tuple((piece.home, ()) for piece in pieces), lacking)
+
+    def learn(self, placement: Placement) -> None:
+        """Add what whole nodes hold in a placement: with a plan at hand prices are soon good."""
+        kind_of = {s: k for k, kind in enumerate(self._program.kinds) for s in kind.podsets}
+        held = defaultdict[int, Counter[int]](Counter)
+        for s, k in kind_of.items():
+            for spot, pods in placement.podsets[s].items():
+                held[spot.node][k] += pods
+        for i, node in enumerate(self._rooms.nodes):
+            if len(node.pieces) == 1:
+                home = dict(self._rooms.pieces[node.pieces[0]].home)
+                for n, _ in node.nodes:
+                    self._add(self._holding(i, home, held[n]))
+
+    def _holding(self, i: int, home: Mapping[int, int], held: Mapping[int, int]) -> Content:
+        """Return the content of a node of one piece that holds some pods, by kind."""
+        piece = self._rooms.pieces[self._rooms.nodes[i].pieces[0]]
+        kept = {k: min(pods, home.get(k, 0)) for k, pods in sorted(held.items())}
+        new = tuple((k, pods - kept[k]) for k, pods in sorted(held.items()) if pods > kept[k])
+        first, second = (
+            room - sum(pods * self._pricing.requests[k][r] for k, pods in held.items())
+            for r, room in enumerate(piece.room)
+        )
+        lacking = int(self._pricing.left[piece.lack][first, second])
+        counts = tuple((k, pods) for k, pods in kept.items() if pods), new
+        return Content(i, (), (), (counts,), lacking)
 
     def _add(self, content: Content) -> bool:
         """Add a content as a column unless it is known."""

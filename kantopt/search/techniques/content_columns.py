@@ -1,4 +1,4 @@
-"""Tiers of slots, and those below that count pods, by column generation over nodes' contents."""
+"""Tiers of slots or nodes in use, and those below, by column generation over nodes' contents."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import random
 from kantopt.clock import Deadline
 from kantopt.cp.solver import Effort
 from kantopt.problem.placement import Placement
+from kantopt.schema.model import Metric
 from kantopt.search.engine.desk import Desk
 from kantopt.search.order.approach import approach
 from kantopt.search.order.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
+from kantopt.search.slots.steered import steered
 from kantopt.search.tidy.improve import tidy
 from kantopt.shares import COLUMNS_CHOICE, COLUMNS_ORDER, COLUMNS_ROUNDS
 from kantopt.verify.rules import check
@@ -26,7 +28,7 @@ SHAKES = 5
 
 
 def slots(desk: Desk, deadline: Deadline) -> None:
-    """Bound and better each open tier that counts slots, or counts pods below one that does.
+    """Bound and better each open tier of slots or nodes in use, or of pods below one of these.
 
     For each tier in turn: columns until there are no more that the linear program needs, or for
     half of the time, then a placement from them. One whose moves have no order is taken as far as
@@ -44,8 +46,14 @@ def slots(desk: Desk, deadline: Deadline) -> None:
         rooms = None if program is None else rooms_of(program)
         if program is None or rooms is None:
             continue
+        if (
+            program.tier.metric is Metric.NODES_IN_USE
+            and desk.tiers[t] != desk.incumbent.first_open
+        ):
+            return  # what is open first is for others to close
         alike = [kind.podsets for kind in kinds] == [kind.podsets for kind in program.kinds]
         generation = Generation(program, rooms, contents if alike else ())
+        generation.learn(desk.incumbent.placement)
         caution = Caution(program.kinds, exact=not program.weights[0])
         _generate(desk, t, generation, caution, deadline)
         contents, kinds = generation.contents, program.kinds
@@ -95,6 +103,8 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
     work = None if budget.work is None else budget.work / 4
     effort = Effort(COLUMNS_CHOICE * deadline.remaining(), budget.seed, work, budget.threads)
     placement = generation.choose(effort, desk.incumbent.placement, caution.care)
+    if placement is not None and check(desk.instance, placement):
+        placement = steered(desk.instance, placement, deadline.cuts)
     if placement is None or check(desk.instance, placement):
         caution.widen()
         return True

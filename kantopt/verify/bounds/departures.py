@@ -53,9 +53,12 @@ def _kept(instance: Instance, podset: PodSet) -> bool:
 def may_move(instance: Instance, podset: PodSet) -> bool:
     """Whether some plan could move pods of a pod set; never too seldom."""
     pinned = instance.on(Rule.PINNED) and not podset.movable
-    if pinned or not podset.running or instance.model.limits.moves == 0:
+    job = instance.job_of(podset.index)
+    limits = instance.model.limits
+    none = 0 in (limits.moves, job.move_limit(limits.moves_per_job)) and instance.on(Rule.LIMITS)
+    if pinned or none or not podset.running:
         return False
-    return instance.job_of(podset.index).move_mode == "live" or not _kept(instance, podset)
+    return job.move_mode == "live" or not _kept(instance, podset)
 
 
 def may_leave(instance: Instance, podset: PodSet) -> bool:

@@ -1,4 +1,7 @@
-"""What slots are counted in: the devices of a class, or whole nodes, and what pods take of them."""
+"""What slots are counted in: the devices of a class, or whole nodes, and what pods take of them.
+
+Nodes in use are counted in nodes: a piece is in use that has not all of its room left.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ from math import gcd
 from kantopt.problem.cluster import Amounts, Spot
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
+from kantopt.verify.bounds.departures import may_leave
 
 LARGEST_TABLE = 4096
 """Most pairs of amounts in a table over the room of a piece."""
@@ -45,6 +50,8 @@ class Piece:
     room: Two
     beyond: int
     counts: bool = True
+    full: Two | None = None
+    """All of its room, where it counts whether the piece is in use, not what is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +80,19 @@ def taken_by(instance: Instance, tier: Tier, spot: Spot) -> tuple[int, ...]:
 
 
 def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
-    """Return the pieces of a tier of slots.
+    """Return the pieces of a tier of slots, or of nodes in use.
 
     ``None`` if no rule or amount limits them, if a pod takes some but not all of several pieces
     of a node or runs on other pieces than it asks for, or if amounts are too fine for tables.
     """
-    r = tier.resource
     judged = Rule.CAPACITY if tier.device_class is None else Rule.DEVICES
-    if r is None or not instance.on(judged):
+    if not instance.on(judged):
         return None
     offered = [_offered(instance, tier, n) for n in range(len(instance.nodes))]
     asked = _asked(instance, tier)
-    if any(limits[r] is None for node in offered for _, limits in node):
+    in_use = tier.metric is Metric.NODES_IN_USE
+    r = _scarcest(instance, asked, offered) if in_use else tier.resource
+    if r is None or any(limits[r] is None for node in offered for _, limits in node):
         return None
     if not _whole(instance, tier, asked, offered):
         return None
@@ -120,21 +128,44 @@ def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
             room = max((limits[r] or 0) // unit, first)
             beyond = (limits[r] or 0) - room * unit
             also = other if second is None else max(other, (limits[second] or 0) // coarse)
-            pieces.append(Piece(device, (room, also), beyond, n in counting))
+            full = (room, also) if in_use else None
+            pieces.append(Piece(device, (room, also), beyond, n in counting, full))
         nodes.append(tuple(pieces))
     return Pieces(tuple(nodes), asks, unit)
 
 
 def _offered(instance: Instance, tier: Tier, n: int) -> list[tuple[int | None, Limits]]:
-    """Pieces of a node with their limits."""
+    """Pieces of a node with their limits; of one in use or not, what is left beside daemons."""
     node = instance.nodes[n]
+    if tier.metric is Metric.NODES_IN_USE:
+        taken = _of_daemons(instance)[n]
+        rows = zip(node.capacity, taken, strict=True)
+        return [(None, tuple(None if limit is None else limit - k for limit, k in rows))]
     if tier.device_class is None:
         return [(None, node.capacity)]
     return [(d, node.devices[d].capacity) for d in node.devices_of(tier.device_class)]
 
 
+@kept_with_instance(most=1)
+def _of_daemons(instance: Instance) -> list[list[int]]:
+    """What pods of daemons that stay take of each node."""
+    taken = [[0] * len(instance.resources) for _ in instance.nodes]
+    for podset in instance.podsets:
+        if podset.daemon and podset.running and not may_leave(instance, podset):
+            for spot, pods in podset.current.items():
+                for r, amount in enumerate(podset.requests):
+                    taken[spot.node][r] += pods * amount
+    return taken
+
+
 def _asked(instance: Instance, tier: Tier) -> dict[int, tuple[int, Amounts]]:
-    """Pieces that one pod takes and what it takes of each, by pod set."""
+    """Pieces that one pod takes and what it takes of each, by pod set.
+
+    Pods of daemons are on nodes that are not in use as well.
+    """
+    if tier.metric is Metric.NODES_IN_USE:
+        counted_pods = [podset for podset in instance.podsets if not podset.daemon]
+        return {podset.index: (1, podset.requests) for podset in counted_pods}
     if tier.device_class is None:
         return {podset.index: (1, podset.requests) for podset in instance.podsets}
     return {
@@ -166,6 +197,18 @@ def _taken(instance: Instance, tier: Tier, asked: Asked, offered: Offered) -> li
                 for r, amount in enumerate(request):
                     taken[spot.node][i][r] += pods * amount
     return taken
+
+
+def _scarcest(instance: Instance, asked: Asked, offered: Offered) -> int | None:
+    """Return the resource of which the greatest share of what nodes offer is asked for."""
+
+    def share(m: int) -> Fraction:
+        limits = [piece[m] for node in offered for _, piece in node]
+        offer = sum(limit or 0 for limit in limits)
+        wanted = sum(instance.podsets[s].count * request[m] for s, (_, request) in asked.items())
+        return Fraction(-1) if None in limits else Fraction(wanted, max(1, offer))
+
+    return max(range(len(instance.resources)), key=share, default=None)
 
 
 def _second(instance: Instance, r: int, asked: Asked, offered: Offered) -> int | None:

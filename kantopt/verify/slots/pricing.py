@@ -15,8 +15,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kantopt.verify.slots.pieces import Two
 from kantopt.verify.slots.program import Program
-from kantopt.verify.slots.rooms import Counts, Kept, Rooms
+from kantopt.verify.slots.rooms import Counts, Kept, Lack, Rooms
 
 Ints = NDArray[np.int64]
 Key = TypeVar("Key", bound=Hashable)
@@ -63,7 +64,7 @@ class Pricing:
         self.joint = self.shape if wide else (1, 1)
         """Amounts that pods on all pieces may take of each."""
         self.left = {piece.lack: self._left(*piece.lack) for piece in rooms.pieces}
-        """What a piece lacks, by units of room left."""
+        """What a piece lacks, by units of room left of both amounts."""
         self.pieces = _Choices([piece.choices for piece in rooms.pieces], len(program.kinds))
         self.nodes = _Choices([node.choices for node in rooms.nodes], len(program.kinds))
         self.on_pieces = self.pieces.alike(
@@ -88,11 +89,16 @@ class Pricing:
         self.apart: Ints = np.empty((len(rooms.nodes), *self.joint), dtype=np.int64)
         self.spare: Ints = np.empty_like(self.apart)
 
-    def _left(self, beyond: int, counts: bool) -> Ints:
+    def _left(self, beyond: int, counts: bool, full: Two | None) -> Ints:
         if not counts:
-            return np.zeros(self.shape[0], dtype=np.int64)
+            return np.zeros(self.shape, dtype=np.int64)
+        if full is not None:
+            in_use = np.ones(self.shape, dtype=np.int64)
+            in_use[full] = 0
+            return in_use
         free = [self.program.pieces.free(beyond, left) for left in range(self.shape[0])]
-        return np.array([self.program.lacking(amount) for amount in free], dtype=np.int64)
+        lacking = np.array([self.program.lacking(amount) for amount in free], dtype=np.int64)
+        return np.repeat(lacking[:, None], self.shape[1], axis=1)
 
     def best(self, prices: Prices) -> Priced:
         """Price the contents of all classes of nodes."""
@@ -127,11 +133,9 @@ class Priced:
         self._starts = choices.cheapest(totals)
         self.costs: Ints = totals[self._starts] - pricing.home @ prices.placed
 
-    def _table(self, lack: tuple[int, bool], welcome: tuple[int, ...]) -> Ints:
+    def _table(self, lack: Lack, welcome: tuple[int, ...]) -> Ints:
         """Least cost of arrivals and of what they leave, by units of room."""
-        lacking = self._prices.lacking * self._pricing.left[lack]
-        table = np.repeat(lacking[:, None], self._pricing.shape[1], axis=1)
-        return self._with_pods(table, welcome)
+        return self._with_pods(self._prices.lacking * self._pricing.left[lack], welcome)
 
     def _with_pods(self, table: Ints, welcome: Sequence[int]) -> Ints:
         """Let any number of pods of each kind take room, where it lowers the cost; in place."""
@@ -226,12 +230,10 @@ class Priced:
                 fits = room[0] >= 0 and room[1] >= 0
                 if fits and self._piece_costs[begin + c] + table[room] == target:
                     break
-            left = np.broadcast_to(
-                (self._prices.lacking * pricing.left[piece.lack])[:, None], table.shape
-            )
+            left = self._prices.lacking * pricing.left[piece.lack]
             arrived, rest = self._walk(table, left, room, piece.welcome)
             pieces.append((choice.pods, arrived))
-            lacking += int(pricing.left[piece.lack][rest[0]])
+            lacking += int(pricing.left[piece.lack][rest])
         return Content(i, kept.pods, new, tuple(pieces), lacking)
 
     def _walk(

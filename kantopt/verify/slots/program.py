@@ -54,12 +54,12 @@ class Program:
 
     A piece adds ``lacking`` of its free amount to each row, times the row's weight. Where slots are
     counted from the same number in every plan, that is less its slots; else what is free beyond
-    whole slots.
+    whole slots. Where nodes in use are counted each that is in use adds one.
     """
 
     instance: Instance
     tier: Tier
-    """Of slots."""
+    """Of slots, or of nodes in use."""
     minimised: Tier
     pieces: Pieces
     kinds: tuple[Kind, ...]
@@ -73,6 +73,14 @@ class Program:
     ideal: int | None
     """What slots are counted from, if the same in every plan."""
 
+    @property
+    def slot(self) -> int:
+        """Amount of a slot, or of the largest node."""
+        if self.tier.metric is Metric.FRAGMENT_RATE:
+            return self.tier.size
+        rooms = (piece.room[0] for node in self.pieces.of_node for piece in node)
+        return self.pieces.unit * max(1, max(rooms, default=0))
+
     def lacking(self, free: int) -> int:
         """Return what a piece with so much free adds to the tier of slots."""
         if self.ideal is not None:
@@ -83,8 +91,12 @@ class Program:
         """Return what the minimised tier is at least if row 0 is."""
         if not self.weights[0]:
             return self.minimised.above_target(least)
-        lacking = least // (self.tier.size // self.grain)
-        return self.minimised.above_target(lacking if self.ideal is None else self.ideal + least)
+        if self.ideal is not None:
+            return self.minimised.above_target(self.ideal + least)
+        return self.minimised.above_target(least // (self.tier.size // self.grain))
+
+
+_COUNTED = (Metric.FRAGMENT_RATE, Metric.NODES_IN_USE)
 
 
 def program_of(
@@ -93,10 +105,10 @@ def program_of(
     """Return the program of tier ``t`` for plans no worse than ``values`` above it.
 
     Where a value is ``None`` nothing is taken for granted of that tier.
-    ``None`` if there is no tier of slots up to ``t``, if ``t`` is no sum over pods, or if the
-    pieces are such that :func:`pieces_of` gives none.
+    ``None`` if there is no tier of slots or of nodes in use up to ``t``, if ``t`` is no sum over
+    pods, or if the pieces are such that :func:`pieces_of` gives none.
     """
-    slots = next((x for x in tiers[: t + 1] if x.metric is Metric.FRAGMENT_RATE), None)
+    slots = next((x for x in tiers[: t + 1] if x.metric in _COUNTED), None)
     pieces = None if slots is None else pieces_of(instance, slots)
     if slots is None or pieces is None:
         return None
@@ -185,8 +197,11 @@ def _ideal(instance: Instance, tier: Tier, pieces: Pieces) -> int | None:
     """Slots in all that is free of the pieces that count, if that is the same in every plan.
 
     So if no pod can be evicted or bound, none comes to or leaves a node that does not count, and no
-    piece that counts is overfull. Or if it is not what is free that slots are counted from.
+    piece that counts is overfull. Or if it is not what is free that slots are counted from. Nodes
+    in use are counted from 0.
     """
+    if tier.metric is Metric.NODES_IN_USE:
+        return 0
     if tier.of_capacity:
         return slots_offered(tier, instance)
     lost = evictable(instance)

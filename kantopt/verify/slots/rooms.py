@@ -14,6 +14,9 @@ from kantopt.verify.slots.program import Program
 Counts = tuple[tuple[int, int], ...]
 """Kinds and pods of each, by kind."""
 
+Lack = tuple[int, bool, Two | None]
+"""What a piece has beyond whole units, whether it counts, and all of its room if that is asked."""
+
 MOST_CHOICES = 200_000
 """Most ways to keep some of the pods, summed over the classes."""
 MOST_PIECES = 64
@@ -35,14 +38,15 @@ class PieceClass:
     room: Two
     beyond: int
     counts: bool
+    full: Two | None
     welcome: tuple[int, ...]
     home: Counts
     choices: tuple[Kept, ...]
 
     @property
-    def lack(self) -> tuple[int, bool]:
+    def lack(self) -> Lack:
         """What decides how much the piece lacks at so much room left."""
-        return self.beyond, self.counts
+        return self.beyond, self.counts, self.full
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def rooms_of(program: Program) -> Rooms | None:
     if any(len(on_node) > MOST_PIECES for on_node in program.pieces.of_node):
         return None
     narrow, wide = _homes(program)
-    pieces: dict[tuple[Two, int, bool, tuple[int, ...], Counts], int] = {}
+    pieces: dict[tuple[Two, int, bool, Two | None, tuple[int, ...], Counts], int] = {}
     nodes: dict[
         tuple[tuple[int, ...], tuple[int, ...], Counts], list[tuple[int, tuple[int, ...]]]
     ] = {}
@@ -84,16 +88,17 @@ def rooms_of(program: Program) -> Rooms | None:
         large = tuple(k for k in welcome if program.kinds[k].ask.width == len(on_node) > 1)
         ids = []
         for i, piece in enumerate(on_node):
-            key = (piece.room, piece.beyond, piece.counts, small, narrow.get((n, i), ()))
+            what = piece.room, piece.beyond, piece.counts, piece.full
+            key = (*what, small, narrow.get((n, i), ()))
             ids.append(pieces.setdefault(key, len(pieces)))
         order = tuple(sorted(range(len(ids)), key=lambda i: (ids[i], i)))
         sorted_ids = tuple(ids[i] for i in order)
         nodes.setdefault((sorted_ids, large, wide.get(n, ())), []).append((n, order))
-    homes = [*(key[4] for key in pieces), *(key[2] for key in nodes)]
+    homes = [*(key[5] for key in pieces), *(key[2] for key in nodes)]
     if sum(prod(pods + 1 for _, pods in home) for home in homes) > MOST_CHOICES:
         return None
     return Rooms(
-        tuple(PieceClass(*key, tuple(_choices(program, key[4]))) for key in pieces),
+        tuple(PieceClass(*key, tuple(_choices(program, key[5]))) for key in pieces),
         tuple(
             NodeClass(*key, tuple(_choices(program, key[2])), tuple(members))
             for key, members in nodes.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -51,7 +52,15 @@ def limit_rows(instance: Instance) -> list[Row]:
         rows.append(Row(running, none_of, limits.moves, MOVES))
     if limits.evictions is not None:
         rows.append(Row(none_of, running, limits.evictions, "limit evictions"))
+    for job in instance.jobs:
+        if job.most_moves:  # pods of those with none do not move at all
+            of_job = partial(_of, job.index)
+            rows.append(Row(of_job, none_of, job.most_moves, f"{MOVES} of {job.name}"))
     return rows
+
+
+def _of(j: int, podset: PodSet) -> int:
+    return int(podset.running and podset.job == j)
 
 
 def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:

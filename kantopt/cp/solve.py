@@ -195,17 +195,17 @@ class _Run:
         part of its share presolve may break symmetries, which proves best but mostly loses the
         incumbent; then they are kept, and the search goes on from there. Of many nodes they are
         kept first: to break them takes presolve as the square of the nodes that are alike. One
-        thread does not look for them (:meth:`_solver`), so that it need not begin in that way.
+        thread does not look for them (:meth:`_solver`): it has all of the share at once.
         """
         tier, cp, best = self.tiers[i], self.model.cp, self.incumbent
         weight, below = self._aim(i)
         share = 1.0 if i + (1 if weight == 1 else 2) == len(self.tiers) else 0.5
         if self._glance:
             share = _GLANCE if tier.metric in OF_WHO_IS_PLACED else 1.0
-        many = self.budget.threads > 1 and len(self.model.instance.nodes) > _FEW
-        breaking = share * (0.5 if many else self._proving)
+        several, many = self.budget.threads > 1, len(self.model.instance.nodes) > _FEW
+        breaking = share * (1.0 if not several else 0.5 if many else self._proving)
         parts = ((False, breaking), (True, share - breaking))
-        for k, (keep, part) in enumerate(reversed(parts) if many else parts):
+        for k, (keep, part) in enumerate(reversed(parts) if several and many else parts):
             if part <= 0 or (k and self.spent()):
                 break
             if not best.missing:

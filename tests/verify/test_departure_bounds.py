@@ -61,6 +61,20 @@ def test_pods_of_jobs_that_bear_no_move_stay(rule: dict[str, int]) -> None:
     assert bounds(instance, tiers_of(instance), (2,)) == (2,)
 
 
+@pytest.mark.parametrize(("limit", "left"), [(1, 3), (2, 2)])
+def test_a_node_with_more_pods_of_a_job_than_it_bears_moves_of_stays_in_use(
+    limit: int, left: int
+) -> None:
+    more = [job(f"k{i}", pods(gpu=1, on=[n])) for i, n in enumerate("bc")]
+    jobs = [job("r", pods(count=2, gpu=1, on=["a", "a"]), maxMoves=limit), *more]
+    jobs.append(job("s", pods(count=2, gpu=1, on=["c", "c"]), maxMoves=1))
+    full = [job(f"f{n}", pods(gpu=k, on=[n]), movable=False) for n, k in (("b", 2),)]
+    instance = question(NODES, [*jobs, *full], objectives=["nodes_in_use"], limits={"evictions": 0})
+    value, _ = best(instance)
+    assert value is not None
+    assert bounds(instance, tiers_of(instance), value) == value == (left,)
+
+
 def test_as_many_nodes_stay_in_use_as_hold_what_must_stay() -> None:
     """Pods of 3 CPUs on nodes of 5, 5, 5 and 6: the last holds two, the others one each."""
     nodes = [node(f"n{k}", cpu=5) for k in range(3)] + [node("wide", cpu=6)]

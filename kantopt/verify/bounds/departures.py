@@ -53,12 +53,17 @@ def _kept(instance: Instance, podset: PodSet) -> bool:
 def may_move(instance: Instance, podset: PodSet) -> bool:
     """Whether some plan could move pods of a pod set; never too seldom."""
     pinned = instance.on(Rule.PINNED) and not podset.movable
-    job = instance.job_of(podset.index)
-    limits = instance.model.limits
-    none = 0 in (limits.moves, job.move_limit(limits.moves_per_job)) and instance.on(Rule.LIMITS)
-    if pinned or none or not podset.running:
+    limits = (instance.model.limits.moves, _most_moves_of(instance, podset.job))
+    if pinned or 0 in limits or not podset.running:
         return False
-    return job.move_mode == "live" or not _kept(instance, podset)
+    return instance.job_of(podset.index).move_mode == "live" or not _kept(instance, podset)
+
+
+def _most_moves_of(instance: Instance, j: int) -> int | None:
+    """Return how many pods of a job may move at most; ``None`` without limit."""
+    if not instance.on(Rule.LIMITS):
+        return None
+    return instance.jobs[j].move_limit(instance.model.limits.moves_per_job)
 
 
 def may_leave(instance: Instance, podset: PodSet) -> bool:
@@ -133,10 +138,12 @@ def _in_use(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Return the pods of groups of nodes in use, and of those of which all pods may leave.
 
-    Daemons keep nothing in use; nodes in no group (``None``) are not counted.
+    Daemons keep nothing in use; nodes in no group (``None``) are not counted. With more pods of a
+    job than it bears moves of a group stays in use, unless they may be evicted.
     """
     pods: dict[int, int] = {}
     stays: set[int] = set()
+    moved = Counter[tuple[int, int]]()
     for podset in instance.podsets:
         if podset.daemon:
             continue
@@ -147,6 +154,12 @@ def _in_use(
                 pods[group] = pods.get(group, 0) + number
                 if not leaves:
                     stays.add(group)
+                elif podset.index not in evictable(instance):
+                    moved[group, podset.job] += number
+    for (group, j), number in moved.items():
+        most = _most_moves_of(instance, j)
+        if most is not None and number > most:
+            stays.add(group)
     return pods, {group: k for group, k in pods.items() if group not in stays}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
@@ -100,7 +101,9 @@ def _room_made(best: Incumbent, deadline: Deadline) -> None:
     """Place jobs that must be placed by what leaves the nodes where least has to leave."""
     from kantopt.search.explain.displace import displacements
 
-    lacking = best.searched.required if best.missing else ()
+    goals = [tier for tier in best.tiers if tier.metric is Metric.UNPLACED and tier.of_waiting]
+    asked = {job.index for job in best.searched.jobs if any(tier.concerns(job) for tier in goals)}
+    lacking = asked.union(best.searched.required if best.missing else ())
     for j in sorted(lacking if lacking and best.tally.begins(RELOCATION) else ()):
         for placement in displacements(best.searched, j):
             if deadline.cuts():

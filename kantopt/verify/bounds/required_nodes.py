@@ -1,5 +1,7 @@
 """What must leave nodes for pods of required jobs, node by node: a knapsack cover in part.
 
+So for those of goals to place jobs, in plans that reach these.
+
 Enough may be free of all nodes together, and on no node enough for one pod. Where ``k`` pods
 arrive that ask for ``d`` of a resource of which a node has ``f`` free, rule R1 has pods leave it
 that hold ``k d - f`` at least. So the node costs ``c(k)``, the largest over the resources ``r`` of
@@ -41,7 +43,7 @@ from kantopt.problem.job import DeviceNeed
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.node_room import alike_nodes, room_by_kind
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.leaving import (
     LIMITING,
@@ -79,18 +81,30 @@ def least_to_clear(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     """Return what a tier comes to at least, so that required jobs fit on nodes."""
     if tier.priority is not None and len(instance.priorities) > _MOST_PRIORITIES:
         return 0
-    if not _arriving(instance):
+    arriving = _arriving(instance, _forced(instance, above))
+    if not arriving:
         return 0
     limits = tuple((other, value) for other, value in above.items() if other.metric in LIMITING)
-    return _least(tier, instance, limits)
+    return _least(tier, instance, limits, tuple(arriving.items()))
 
 
-@kept_with_instance(most=1)
-def _arriving(instance: Instance) -> dict[_Arrivals, int]:
-    """Pods of required jobs that must arrive and for which no domain has room as it is."""
+def _forced(instance: Instance, above: Mapping[Tier, int]) -> frozenset[int]:
+    """Return the jobs that must be placed: required ones, and those of goals that are reached."""
+    reached = [
+        tier
+        for tier, value in above.items()
+        if tier.metric is Metric.UNPLACED and tier.unit == "jobs"
+        if tier.of_waiting and not (value or tier.target)
+    ]
+    forced = {job.index for job in instance.jobs if any(tier.concerns(job) for tier in reached)}
+    return instance.required.union(forced) if instance.on(Rule.REQUIRED) else frozenset(forced)
+
+
+@kept_with_instance(most=8)
+def _arriving(instance: Instance, jobs: frozenset[int]) -> dict[_Arrivals, int]:
+    """Pods of jobs that must arrive and for which no domain has room as it is."""
     found = Counter[_Arrivals]()
-    counts = instance.on(Rule.REQUIRED) and instance.on(Rule.CAPACITY)
-    for j in instance.required if counts else ():
+    for j in jobs if instance.on(Rule.CAPACITY) else ():
         job = instance.jobs[j]
         for i, role in enumerate(job.roles):
             if role.pending is None:
@@ -145,7 +159,12 @@ def _free(instance: Instance, arrivals: _Arrivals, n: int, most: int) -> int:
 
 
 @kept_with_instance(most=PER_TIER)
-def _least(tier: Tier, instance: Instance, limits: tuple[tuple[Tier, int], ...]) -> int:
+def _least(
+    tier: Tier,
+    instance: Instance,
+    limits: tuple[tuple[Tier, int], ...],
+    arriving: tuple[tuple[_Arrivals, int], ...],
+) -> int:
     """Return the cost of the dearest of the arrivals, at the values of tiers above."""
     evicted, moved = ways_to_leave(instance, limits)
     costs = costs_of_leaving(tier, instance, evicted, moved)
@@ -161,7 +180,7 @@ def _least(tier: Tier, instance: Instance, limits: tuple[tuple[Tier, int], ...])
                     cost = max(cost, swaps.least(frozenset(region)))
             yield cost
 
-    return max(_cheapest(of_regions(*each)) for each in _arriving(instance).items())
+    return max(_cheapest(of_regions(*each)) for each in arriving)
 
 
 def _cheapest(regions: Iterable[int | None]) -> int:

@@ -131,3 +131,11 @@ def before_columns(desk: Desk) -> str:
     if len(desk.instance.nodes) <= SO_FEW_NODES:
         return "so few nodes that columns are quick"
     return before_disruption(desk)
+
+
+def no_goal_open(desk: Desk) -> str:
+    """Say why nobody frees what a goal asks to be empty, and where there is room for that."""
+    from kantopt.search.freed import aims
+
+    first = desk.incumbent.first_open
+    return "" if first is not None and aims(first) else "no goal that takes room is open first"

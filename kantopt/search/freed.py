@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Rule
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.model import Metric, Rule
 from kantopt.verify.step import Loads, Step
 
 
@@ -37,22 +38,30 @@ class View:
             for row in self.free
         ]
         """Per node, what is free: shares of the largest node, summed over the resources."""
+        offered = [sum(node.capacity[r] or 0 for node in instance.nodes) for r in range(len(most))]
+        left = {
+            r: sum(row[r] for row in self.free) / offered[r]
+            for r, amount in enumerate(asked)
+            if amount and offered[r]
+        }
+        self.scarce = min(left, key=lambda r: left[r], default=None)
+        """The resource of which the smallest share is free."""
         self.waiting = [
             podset.index
             for podset in instance.podsets
             if placement.placed(podset.index) < podset.count
         ]
+        self.used = {
+            spot.node
+            for podset in instance.podsets
+            if not podset.daemon
+            for spot in placement.podsets[podset.index]
+        }
         step = Step(instance, instance.current, placement)
         self.moved = [podset.index for podset in instance.podsets if step.moved(podset.index)]
 
     def open_to_moved(self) -> list[int]:
         """Nodes in use with room for a pod of those pod sets of which pods have moved."""
-        used = {
-            spot.node
-            for podset in self.instance.podsets
-            if not podset.daemon
-            for spot in self.placement.podsets[podset.index]
-        }
         asked = {self.instance.podsets[s].requests for s in self.moved}
 
         def takes(n: int, requests: tuple[int, ...]) -> bool:
@@ -60,7 +69,7 @@ class View:
             rows = zip(limits, requests, self.free[n], strict=True)
             return all(limit is None or need <= free for limit, need, free in rows)
 
-        return [n for n in sorted(used) if any(takes(n, requests) for requests in asked)]
+        return [n for n in sorted(self.used) if any(takes(n, requests) for requests in asked)]
 
     def homes(self, s: int) -> list[int]:
         """Nodes where pods of a pod set run in the snapshot and are missing now."""
@@ -197,10 +206,41 @@ def one_job(view: View, size: int, rng: random.Random) -> list[int]:
     return _fill(view, nodes[: max(2, size // 2)], size, rng)
 
 
+def aims(tier: Tier) -> bool:
+    """Whether a tier says how far a goal is missed that takes room: see :func:`for_goals`."""
+    return tier.of_waiting or tier.metric in (Metric.UNDRAINED, Metric.DOMAINS_IN_USE)
+
+
+def for_goals(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes to be emptied, or a domain that may be, and those where the scarcest is free.
+
+    Of domains those at a level of which some are to be empty, or that a gang that waits must be in.
+    """
+    instance = view.instance
+    chosen = [n for n in sorted(instance.drained) if n in view.used]
+    emptied = (t.level for t in tiers_of(instance) if t.metric is Metric.DOMAINS_IN_USE)
+    waiting = {instance.podsets[s].job for s in view.waiting}
+    close = (need.required for j in waiting for need in instance.needs_of.get(j, ()))
+    levels = {level for level in (*emptied, *close) if level is not None}
+    several = [level for level in sorted(levels) if instance.topology.domains[level]]
+    if not chosen and several:
+        domains = instance.topology.domains[rng.choice(several)]
+        roomy = sorted(domains, key=lambda d: -sum(view.slack[n] for n in d.nodes))
+        chosen = [n for n in rng.choice(roomy[:_DOMAINS_TRIED]).nodes if n in view.used]
+    chosen = rng.sample(chosen, min(len(chosen), size // 2))
+    rest = [n for n in view.nodes if n not in chosen]
+    r = view.scarce
+    rest.sort(key=lambda n: (r is None or not view.free[n][r], rng.random()))
+    return (chosen + rest)[:size]
+
+
 def any_nodes(view: View, size: int, rng: random.Random) -> list[int]:
     """Nodes drawn at random."""
     return rng.sample(list(view.nodes), size)
 
+
+_DOMAINS_TRIED = 4
+"""Domains of which one is freed for a goal: those with most room."""
 
 Choice = Callable[[View, int, random.Random], list[int]]
 

@@ -29,6 +29,7 @@ from kantopt.search.applicability import (
     near_enough,
     no_gangs,
     no_glance,
+    no_goal_open,
     nothing_between,
     nothing_new,
 )
@@ -138,6 +139,7 @@ FIRST = (
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
+    Turn(NEIGHBOURHOODS, 0.5, by_work=True, patience=0.6, hinders=no_goal_open),
     # The planner is about to have a plan that places more; what comes next is long to write down.
     Turn(NEIGHBOURHOODS, 0.25, True, 0.3, waits=0.1, hinders=before_columns),
     Turn(DISRUPTION_COLUMNS, 0.25, waits=0.1, hinders=before_disruption),

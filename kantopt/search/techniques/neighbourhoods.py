@@ -19,7 +19,9 @@ from kantopt.search.freed import (
     CHOICES,
     Choice,
     View,
+    aims,
     between_moved,
+    for_goals,
     several_domains,
     whole_domains,
 )
@@ -63,6 +65,8 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     best = search.go_on(seen.placement, desk.budget.deadline)
     if best.first_open is not None and best.first_open.metric in DISRUPTION:
         search.spare()
+    if any(map(aims, best.tiers)):
+        search.aim()
     seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
     work = desk.budget.work
     if work is not None:
@@ -130,7 +134,7 @@ class Neighbourhoods:
             whole = _Operator(whole_domains, DOMAINS, LARGEST_DOMAINS, len(CHOICES), SECONDS, 2)
             self._operators.append(whole)
         self._view: View | None = None
-        self._sparing = False
+        self._sparing = self._aiming = False
         self.work = 0.0
         """Deterministic seconds so far, and as many as it takes to write each step down."""
 
@@ -147,6 +151,13 @@ class Neighbourhoods:
             for operator in self._operators:
                 operator.merit = min(1.0, operator.merit)
             self._operators.append(_Operator(between_moved, BETWEEN, merit=len(CHOICES)))
+
+    def aim(self) -> None:
+        """Look at what goals ask to be empty before all else, from now on: these are open."""
+        if not self._aiming:
+            self._aiming = True
+            aimed = _Operator(for_goals, DOMAINS, LARGEST, len(CHOICES), SECONDS, 2)
+            self._operators.append(aimed)
 
     def step(self, seconds: float, most: float = NEVER) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.

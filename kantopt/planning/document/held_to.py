@@ -52,7 +52,8 @@ _Used = tuple[str, int, int]
 
 def _moves(instance: Instance, placement: Placement) -> Iterator[_Used]:
     limits = instance.model.limits
-    free = with_model(instance, limits=limits.model_copy(update={"moves": None}))
+    lifted = dict.fromkeys(("moves", "moves_per_job"))
+    free = with_model(instance, limits=limits.model_copy(update=lifted))
     movable = [podset for podset in free.podsets if may_move(free, podset)]
     if not movable:
         return

@@ -14,6 +14,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
+from kantopt.search.leaving import Emptying
 from kantopt.search.preemption.kept_room import room_of_the_gone
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
@@ -23,6 +24,7 @@ from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.slots import Slots
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.shares import DRAIN, FIT, GAIN, VACATE, VACATE_PLAIN
+from kantopt.verify.in_use import groups_of
 from kantopt.verify.metrics import bound_of, measure
 
 RESTARTS, RESTARTS_EJECTING = 200, 12
@@ -30,6 +32,8 @@ RESTARTS, RESTARTS_EJECTING = 200, 12
 CHANGED, NOISE = 1 / 8, (-0.5, 1.0)
 """Share of the nodes by which an order differs from the best, and by how much more, or less, the
 moves there count in it."""
+CLEARED = 12
+"""Domains that are tried as the last that is emptied."""
 MOST_CELLS = 60_000_000
 """Pods times nodes of all orders together, but for the first."""
 
@@ -61,6 +65,8 @@ def tidy(
         _fit(instance, start, deadline.share(FIT), found)
     if any(tier.metric is Metric.UNDRAINED for tier in tiers):
         _drain(instance, start, deadline.share(DRAIN), found)
+    if any(tier.metric is Metric.DOMAINS_IN_USE for tier in emptied):
+        _clear(instance, emptied, deadline, found)
     if emptied:
         _vacate(instance, start, emptied, deadline.share(VACATE), seed, found)
     if first is not None:
@@ -73,6 +79,9 @@ def _drain(
     deadline: Deadline,
     found: Callable[[Placement], bool],
 ) -> None:
+    placement = Emptying(instance).emptied(instance.drained)
+    if placement is not None and found(placement):
+        return
     drain = Drain(State(instance, start))
     drain.restart(deadline.cuts, found)
     begin = drain.state.mark()
@@ -156,6 +165,37 @@ def _gain(
         begin = state.mark()
         slots.run(deadline.cuts, wanted(), eject=True)
         _legal_part(state, begin, slots.marks, found)
+
+
+def _clear(
+    instance: Instance,
+    tiers: tuple[Tier, ...],
+    deadline: Deadline,
+    found: Callable[[Placement], bool],
+) -> None:
+    """Empty domains where others make way as far as need be, those first that have least there."""
+    emptying = Emptying(instance)
+    for tier in tiers:
+        if tier.metric is not Metric.DOMAINS_IN_USE:
+            continue
+        domains = dict[int, list[int]]()
+        for n, group in enumerate(groups_of(instance, tier)):
+            if group is not None:
+                domains.setdefault(group, []).append(n)
+        tolls = {group: int(emptying.toll[nodes].sum()) for group, nodes in domains.items()}
+        empty = [group for group, nodes in domains.items() if emptying.used.isdisjoint(nodes)]
+        unused = [n for group in empty for n in domains[group]]
+        order = [g for g in domains if g not in empty and emptying.stuck.isdisjoint(domains[g])]
+        order.sort(key=lambda group: (tolls[group], group))
+        in_use = measure(instance, instance.current, (tier,))[0]
+        most = in_use if tier.target is not None else 1
+        for k in range(max(0, min(CLEARED, len(order) - most + 1))):
+            if deadline.cuts():
+                return
+            chosen = (*order[: most - 1], order[most - 1 + k]) if most else ()
+            placement = emptying.emptied((n for g in chosen for n in domains[g]), unused)
+            if placement is not None:
+                found(placement)
 
 
 def _vacate(

@@ -1,0 +1,104 @@
+"""Nodes are emptied where others make way, and for these still others; goals come first."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.applicability import no_goal_open
+from kantopt.search.freed import View, aims, for_goals
+from kantopt.search.leaving import Emptying
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+from tests.search.helpers import Told, where
+from tests.search.test_tidy import tidied
+from tests.verify.world import Document, job, node, pods, question
+
+RACKS: dict[str, Any] = {"domains_in_use": {"level": "rack", "target": 4}}
+
+
+def one_after_the_other(*objectives: Any, drain: tuple[str, ...] = (), **more: Any) -> Instance:
+    """Only where 4 GPUs take the place of 3 and 1, and 3 that of 2, is rack ``a`` empty."""
+    jobs = [
+        job("four", pods(gpu=4, on=["a"])),
+        job("three", pods(gpu=3, on=["b"])),
+        job("one", pods(gpu=1, on=["b"])),
+        job("two", pods(gpu=2, on=["c"])),
+        job("rest", pods(gpu=1, on=["c"]), movable=False),
+        job("other", pods(gpu=2, on=["d"]), movable=False),
+        job("last", pods(gpu=3, on=["e"]), movable=False),
+    ]
+    nodes = [node(name, cpu=9, gpu=4, rack=f"x/{name}") for name in "abcde"]
+    return question(nodes, jobs, objectives=[*objectives, "moves"], drain=drain, **more)
+
+
+def test_pods_that_make_way_have_others_make_way_for_them() -> None:
+    instance = one_after_the_other()
+    found = Emptying(instance).emptied([0])
+    assert found is not None
+    assert check(instance, found) == []
+    assert where(instance, found, "four") == {"b": 1}
+    assert where(instance, found, "three") == {"c": 1}
+    assert measure(instance, found, tiers_of(instance)) == (4,)
+    assert Emptying(instance).emptied([0], closed=[4]) is None  # there the one would go
+
+
+def test_a_domain_is_emptied_so() -> None:
+    """The cheapest is ``b``: 3 GPUs take the place of 2."""
+    assert tidied(one_after_the_other(RACKS)) == (0, 3)
+
+
+def test_a_node_is_drained_so() -> None:
+    assert tidied(one_after_the_other("undrained", drain=("a",))) == (0, 4)
+
+
+def test_what_a_goal_wants_empty_is_freed_with_nodes_that_have_room() -> None:
+    drained = one_after_the_other("undrained", drain=("a",))
+    emptied = one_after_the_other(RACKS)
+    for instance in (drained, emptied):
+        view = View(instance, instance.current)
+        for seed in range(5):
+            first, *rest = for_goals(view, 3, random.Random(seed))
+            assert first not in rest
+            assert set(rest).issubset({2, 3, 4}), "these have room"
+    view = View(drained, drained.current)
+    assert {for_goals(view, 4, random.Random(seed))[0] for seed in range(5)} == {0}
+
+
+def test_a_domain_that_a_gang_waits_for_is_freed_as_a_whole() -> None:
+    nodes = [node(f"{rack}{i}", gpu=4, rack=f"x/{rack}") for rack in "ab" for i in range(2)]
+    runs = [job(f"r{i}", pods(gpu=1 + i % 2, on=[n["name"]])) for i, n in enumerate(nodes)]
+    gang = job("g", pods(count=2, gpu=4), topologyRequest={"required": "rack"})
+    instance = question(nodes, [*runs, gang])
+    view = View(instance, instance.current)
+    chosen = {frozenset(for_goals(view, 4, random.Random(seed))[:2]) for seed in range(9)}
+    assert chosen == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+@pytest.mark.parametrize(
+    ("objectives", "goal"),
+    [(["undrained"], True), ([RACKS], True), (["nodes_in_use"], False), (["moves"], False)],
+)
+def test_goals_that_take_room_come_first_while_they_are_open(
+    objectives: list[Any], goal: bool
+) -> None:
+    instance = one_after_the_other(*objectives, drain=("a",) if "undrained" in objectives else ())
+    told = Told(instance)
+    assert bool(no_goal_open(told.desk)) is not goal
+    assert aims(told.desk.tiers[0]) is goal
+
+
+def test_a_job_that_a_goal_places_costs_what_one_costs_that_is_required() -> None:
+    runs = [job(f"r{n}", pods(gpu=g, on=[n])) for n, g in (("a", 2), ("b", 1), ("c", 3))]
+    wanted: Document = job("new", pods(gpu=8))
+    nodes = [node(name, gpu=8) for name in "abc"]
+    placed: dict[str, Any] = {"unplaced": {"by": "priority", "unit": "job", "target": 0}}
+    goal = question(nodes, [*runs, wanted], objectives=[placed, "moves"], limits={"evictions": 0})
+    values = (0,) * (len(tiers_of(goal)) - 1)
+    assert bounds(goal, tiers_of(goal), (*values, 1))[-1] == 1
+    missed = (*values[:-1], 1, 1)
+    assert bounds(goal, tiers_of(goal), missed)[-1] == 0

@@ -26,6 +26,7 @@ from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.shares import DRAIN, FIT, GAIN, VACATE, VACATE_PLAIN
 from kantopt.verify.in_use import groups_of
 from kantopt.verify.metrics import bound_of, measure
+from kantopt.verify.rules import is_legal
 
 RESTARTS, RESTARTS_EJECTING = 200, 12
 """Orders of groups to try at most, the first without chance, and of those where others make way."""
@@ -80,7 +81,7 @@ def _drain(
     found: Callable[[Placement], bool],
 ) -> None:
     placement = Emptying(instance).emptied(instance.drained)
-    if placement is not None and found(placement):
+    if placement is not None and is_legal(instance, placement) and found(placement):
         return
     drain = Drain(State(instance, start))
     drain.restart(deadline.cuts, found)
@@ -194,7 +195,7 @@ def _clear(
                 return
             chosen = (*order[: most - 1], order[most - 1 + k]) if most else ()
             placement = emptying.emptied((n for g in chosen for n in domains[g]), unused)
-            if placement is not None:
+            if placement is not None and is_legal(instance, placement):
                 found(placement)
 
 

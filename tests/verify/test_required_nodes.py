@@ -124,14 +124,36 @@ def test_pods_as_large_only_change_places(closed: bool, moves: int) -> None:
     assert value[2] == moves
 
 
+@pytest.mark.parametrize(
+    ("goal", "more"),
+    [
+        ("undrained", {"drain": ["a", "b"]}),
+        ({"domains_in_use": {"level": "rack", "target": 1}}, {}),
+        ({"nodes_in_use": {"target": 2}}, {}),
+    ],
+)
+def test_who_has_a_whole_node_that_is_emptied_needs_one_that_others_leave(
+    goal: Any, more: Document
+) -> None:
+    """Both nodes of either rack are full of a pod, those elsewhere have one of a GPU each."""
+    nodes = [*NODES, *(node(name, cpu=9, gpu=4) for name in "yz"), node("f", cpu=9, gpu=2)]
+    jobs = [ran(name, name, 1, gpu=4) for name in "abcd"]
+    jobs += [ran(name, name, 30) for name in "yz"]
+    limits = {"evictions": 0}
+    least, value = found(
+        asked(jobs, [goal, "moves"], nodes=nodes, required=[], limits=limits, **more)
+    )
+    assert least == value
+
+
 def test_without_a_job_that_is_required_nothing_has_to_leave() -> None:
     jobs = [*(ran(name, name, 20) for name in "abcd"), job("new", pods(gpu=4))]
     least, _ = found(asked(jobs, required=[]))
     assert least == (0, 0, 0)
 
 
-def drawn(seed: int) -> Instance:
-    """A small question with a required job for which pods may have to leave."""
+def drawn(seed: int, *, goals: bool = False) -> Instance:
+    """A small question with a required job for which pods may have to leave; or with a goal."""
     rng = random.Random(seed)
     rooms = {f"n{i}": [rng.choice((2, 4)), rng.choice((3, 5))] for i in range(3)}
     racks = {name: f"x/{rng.choice('12')}" for name in rooms}
@@ -178,12 +200,28 @@ def drawn(seed: int) -> Instance:
     limits: Document = rng.choice(({}, {}, {"evictions": 0}, {"moves": 1}, {"evictions": 1}))
     rules: Document = {rule: "off" for rule in RULES if rng.random() < 0.05}
     more = {"nodes": nodes, "limits": limits, "rules": rules, "required": required}
-    return asked(jobs, ORDERS[seed % len(ORDERS)], **more)
+    if not goals:
+        return asked(jobs, ORDERS[seed % len(ORDERS)], **more)
+    if rng.random() < 0.3:
+        jobs.append(job("agent", pods(count=1, on=["n0"]), daemon=True))
+    goal = rng.choice(
+        (
+            "undrained",
+            "nodes_in_use",
+            {"nodes_in_use": {"target": rng.randrange(3)}},
+            {"domains_in_use": {"level": "rack", "target": rng.randrange(2)}},
+            {"unplaced": {"by": "priority", "unit": "job", "target": 0}},
+        )
+    )
+    drain = rng.sample(sorted(rooms), rng.choice((1, 2))) if goal == "undrained" else ()
+    more |= {"required": required if rng.random() < 0.2 else [], "drain": drain}
+    return asked(jobs, [goal, *ORDERS[seed % len(ORDERS)]], **more)
 
 
+@pytest.mark.parametrize("goals", [False, True])
 @pytest.mark.parametrize("seed", some(range(60)))
-def test_no_bound_is_above_what_brute_force_finds(seed: int) -> None:
-    instance = drawn(seed)
+def test_no_bound_is_above_what_brute_force_finds(seed: int, goals: bool) -> None:
+    instance = drawn(seed, goals=goals)
     value, _ = best(instance)
     if value is not None:
         least = bounds(instance, tiers_of(instance), value)

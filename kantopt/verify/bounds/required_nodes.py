@@ -1,6 +1,7 @@
 """What must leave nodes for pods of required jobs, node by node: a knapsack cover in part.
 
-So for those of goals to place jobs, in plans that reach these.
+So for those of goals to place jobs, in plans that reach these. Nodes to be emptied are as if a pod
+of all that a node offers arrived on each, and so are those of a domain that has to be emptied.
 
 Enough may be free of all nodes together, and on no node enough for one pod. Where ``k`` pods
 arrive that ask for ``d`` of a resource of which a node has ``f`` free, rule R1 has pods leave it
@@ -55,6 +56,7 @@ from kantopt.verify.bounds.leaving import (
     ways_to_leave,
 )
 from kantopt.verify.bounds.room import required_level
+from kantopt.verify.in_use import groups_of
 from kantopt.verify.step import standing_loads
 
 _MOST_STEPS = 8
@@ -81,11 +83,11 @@ def least_to_clear(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     """Return what a tier comes to at least, so that required jobs fit on nodes."""
     if tier.priority is not None and len(instance.priorities) > _MOST_PRIORITIES:
         return 0
-    arriving = _arriving(instance, _forced(instance, above))
+    arriving = [*_arriving(instance, _forced(instance, above)).items(), *_emptied(instance, above)]
     if not arriving:
         return 0
     limits = tuple((other, value) for other, value in above.items() if other.metric in LIMITING)
-    return _least(tier, instance, limits, tuple(arriving.items()))
+    return _least(tier, instance, limits, tuple(arriving))
 
 
 def _forced(instance: Instance, above: Mapping[Tier, int]) -> frozenset[int]:
@@ -94,10 +96,49 @@ def _forced(instance: Instance, above: Mapping[Tier, int]) -> frozenset[int]:
         tier
         for tier, value in above.items()
         if tier.metric is Metric.UNPLACED and tier.unit == "jobs"
-        if tier.of_waiting and not (value or tier.target)
+        if tier.of_waiting and not value
     ]
     forced = {job.index for job in instance.jobs if any(tier.concerns(job) for tier in reached)}
     return instance.required.union(forced) if instance.on(Rule.REQUIRED) else frozenset(forced)
+
+
+def _emptied(instance: Instance, above: Mapping[Tier, int]) -> Iterator[tuple[_Arrivals, int]]:
+    """Yield what arrives as if: on nodes that are emptied at the values of tiers above."""
+    for tier, value in above.items() if instance.on(Rule.CAPACITY) else ():
+        if tier.metric is Metric.UNDRAINED and instance.drained and not value:
+            yield _whole(instance, instance.drained), len(instance.drained)
+        if tier.metric in (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE):
+            groups = _in_use(instance, tier)
+            more, nodes = len(groups) - value, frozenset(chain(*groups.values()))
+            if more > 0:
+                pods = more if tier.level is None else min(map(len, groups.values()))
+                yield _whole(instance, nodes, tier.level), pods
+
+
+def _in_use(instance: Instance, tier: Tier) -> dict[int, list[int]]:
+    """Return the nodes of each group in use that a tier counts."""
+    used = {s.node for podset in instance.podsets if not podset.daemon for s in podset.current}
+    groups = groups_of(instance, tier)
+    found: dict[int, list[int]] = {
+        g: [] for n, g in enumerate(groups) if g is not None and n in used
+    }
+    for n, group in enumerate(groups):
+        if group is not None and group in found:
+            found[group].append(n)
+    return found
+
+
+@kept_with_instance(most=16)
+def _whole(instance: Instance, nodes: frozenset[int], level: int | None = None) -> _Arrivals:
+    """Return pods of what each of some nodes offers beside daemons and what ends by itself."""
+    offers = {n: [limit or 0 for limit in instance.nodes[n].capacity] for n in nodes}
+    for podset in instance.podsets:
+        for spot, pods in podset.current.items() if podset.daemon or podset.leaving else ():
+            if spot.node in offers:
+                rows = zip(offers[spot.node], podset.requests, strict=True)
+                offers[spot.node] = [offer - pods * amount for offer, amount in rows]
+    least = (max(0, min(column)) for column in zip(*offers.values(), strict=True))
+    return _Arrivals(tuple(least), (), nodes, level)
 
 
 @kept_with_instance(most=8)

@@ -113,6 +113,8 @@ CERTIFY_FIRST, CERTIFY_LAST = 0.2, 0.1
 """`certify`: for multipliers of what is given, before the search and after it."""
 CROSS_CHECK = 0.4
 """`certify --cross-check`: for the second solver."""
+CONTENT_PRICES = 0.5
+"""Of a look for multipliers, for those of contents: of some hundred nodes they take less."""
 NODE_PRICES = 0.4
 """Of a look for multipliers, for those of nodes: to work the bound out again takes as long."""
 LEAST_DISTURBANCE = (1.5, 0.6, 10.0)

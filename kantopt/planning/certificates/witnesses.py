@@ -22,7 +22,7 @@ from kantopt.schema.answers.certificate import (
 )
 from kantopt.schema.model import Rule
 from kantopt.search.engine.known import Bound, Known, Source
-from kantopt.shares import NODE_PRICES
+from kantopt.shares import CONTENT_PRICES, NODE_PRICES
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 from kantopt.verify.witness.prices import OutOfTimeError
@@ -150,9 +150,9 @@ class Witnesses:
             self._best[i] = bound, witness
 
     def _look_at(self, i: int, deadline: Deadline) -> None:
-        """Try multipliers of all nodes taken as one, of shares, then prices by node and domain."""
+        """Try multipliers of contents, of all nodes taken as one, of shares, by node and domain."""
         looks = (
-            *(self._by_rows, self._by_shares, self._by_contents, self._by_changes),
+            *(self._by_contents, self._by_rows, self._by_shares, self._by_changes),
             *(self._by_nodes, self._by_domains),
         )
         for look in looks:
@@ -170,7 +170,9 @@ class Witnesses:
     def _by_contents(self, i: int, deadline: Deadline) -> None:
         from kantopt.search.slots.prices import slot_prices
 
-        found = slot_prices(self.instance, self.tiers, self.values, i, deadline.over)
+        part = deadline.share(CONTENT_PRICES)
+        asked = (self.instance, self.tiers, self.values, i, part.over)
+        found = slot_prices(*asked, self.placement)
         if found is not None:
             self._try(i, "contents", *found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.slots.generation import Generation
 from kantopt.verify.slots.bound import Weights
@@ -19,17 +20,20 @@ def slot_prices(
     values: Sequence[int],
     t: int,
     over: Callable[[], bool],
+    placement: Placement | None = None,
 ) -> tuple[int, dict[str, int]] | None:
     """Return a denominator and multipliers, by row, that should bound tier ``t`` best.
 
-    For plans no worse than ``values`` above it. ``None`` if the tier is of another kind, or if
-    nothing is found before it is ``over``.
+    For plans no worse than ``values`` above it, as a ``placement`` may be. ``None`` if the tier is
+    of another kind, or if nothing is found before it is ``over``.
     """
     program = program_of(instance, tiers, values, t)
     rooms = None if program is None else rooms_of(program)
     if program is None or rooms is None:
         return None
     generation = Generation(program, rooms)
+    if placement is not None:
+        generation.learn(placement)
     while generation.bound < values[t] and not (over() or generation.final):
         generation.round()
     weights = generation.weights

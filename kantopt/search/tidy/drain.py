@@ -27,6 +27,8 @@ class Drain:
         self._fullest = Fullest(state, self.movers)
         self._mask = ~mask_of(state.size, state.instance.drained)
         self._ejection = Ejection(state, self.movers, self._fullest)
+        self.left: list[tuple[int, Spot]] = []
+        """Pods that may move and for which :meth:`run` has found no place."""
 
     def restart(self, over: Callable[[], bool], found: Callable[[Placement], bool]) -> None:
         """Restart elsewhere each job that goes together, if that is ``found`` to be legal."""
@@ -64,4 +66,5 @@ class Drain:
                 else:
                     left.append((s, spot))
             pods = left
+        self.left = pods
         return marks

@@ -80,13 +80,13 @@ def _drain(
     deadline: Deadline,
     found: Callable[[Placement], bool],
 ) -> None:
-    placement = Emptying(instance).emptied(instance.drained)
-    if placement is not None and is_legal(instance, placement) and found(placement):
-        return
     drain = Drain(State(instance, start))
     drain.restart(deadline.cuts, found)
     begin = drain.state.mark()
     _legal_part(drain.state, begin, drain.run(deadline.cuts), found)
+    placement = Emptying(instance).emptied(instance.drained) if drain.left else None
+    if placement is not None and is_legal(instance, placement):
+        found(placement)
 
 
 def _legal_part(

@@ -13,6 +13,7 @@ from scripts.bench import (
     arrivals,
     everyday,
     gangs,
+    goals,
     golden,
     openb,
     priority_matters,
@@ -69,6 +70,10 @@ def _everyday(grid: Grid) -> list[Case]:
     return everyday.cases(grid.nodes or (100, 640), seeds_of(grid.seeds, grid.data))
 
 
+def _goals(grid: Grid) -> list[Case]:
+    return goals.cases(grid.nodes or (320,), seeds_of(grid.seeds, grid.data))
+
+
 def _alike(grid: Grid) -> list[Case]:
     return alike.cases(grid.nodes or (1000,), seeds_of(grid.seeds, grid.data))
 
@@ -95,6 +100,7 @@ SUITES = {
     ),
     everyday.SUITE: Suite(_everyday, ("mixed",), lambda name: shipped(name, counts=False), (30.0,)),
     alike.SUITE: Suite(_alike, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
+    goals.SUITE: Suite(_goals, goals.MODELS, goals.model, (10.0,)),
     golden.SUITE: Suite(
         lambda _: golden.cases(),
         (golden.OWN,),

@@ -11,7 +11,12 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.applicability import no_goal_open
 from kantopt.search.freed import View, aims, for_goals
+from kantopt.search.insertion.placer import Placer
+from kantopt.search.insertion.scores import Scores
 from kantopt.search.leaving import Emptying
+from kantopt.search.relocation.relocate import Relocation
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from tests.search.helpers import Told, where
@@ -102,3 +107,36 @@ def test_a_job_that_a_goal_places_costs_what_one_costs_that_is_required() -> Non
     assert bounds(goal, tiers_of(goal), (*values, 1))[-1] == 1
     missed = (*values[:-1], 1, 1)
     assert bounds(goal, tiers_of(goal), missed)[-1] == 0
+
+
+def racks_of_two(*objectives: Any, drain: tuple[str, ...] = (), **more: Any) -> Instance:
+    """A gang has the first rack, whose other node is taken; only the last has room for all of it.
+
+    In the second a node is free.
+    """
+    gang = job("g", pods(count=2, gpu=4, on=["a0", "a1"]), topologyRequest={"required": "rack"})
+    stays = [job(f"s{n}", pods(gpu=4, on=[n]), movable=False) for n in ("a2", "b0", "b1", "c2")]
+    nodes = [node(f"{r}{i}", cpu=9, gpu=4, rack=f"x/{r}") for r in "abc" for i in range(3)]
+    new = more.pop("new", ())
+    return question(nodes, [gang, *stays, *new], objectives=objectives, drain=drain, **more)
+
+
+def test_a_gang_leaves_its_rack_whole_where_a_node_is_drained() -> None:
+    assert tidied(racks_of_two("undrained", "moves", drain=("a0",))) == (0, 2)
+
+
+def test_a_gang_leaves_its_rack_whole_for_an_empty_one() -> None:
+    goal: dict[str, Any] = {"nodes_in_use": {"selector": "rack=a", "target": 1}}
+    assert tidied(racks_of_two(goal, "moves")) == (0, 2)
+
+
+def test_a_gang_leaves_its_rack_whole_for_a_job() -> None:
+    new = job("new", pods(count=2, gpu=4, nodeSelector={"rack": "a"}))
+    instance = racks_of_two("unplaced", "moves", new=[new], limits={"evictions": 0})
+    state = State(instance)
+    placer = Placer(Scores(state, Strategy.BEST_FIT))
+    assert Relocation(placer).make_room(instance.job_index["default/new"])
+    placement = state.placement()
+    assert check(instance, placement) == []
+    assert set(where(instance, placement, "new")) == {"a0", "a1"}
+    assert set(where(instance, placement, "g")) == {"c0", "c1"}

@@ -40,7 +40,8 @@ class Relocation:
     Nobody is evicted but by whom ``rescue`` is given to send victims elsewhere.
 
     Pods leave for nodes that are not being cleared, so that the moves of one job can always be
-    ordered: all of them first, then the job. Those that must be close stay in their domain.
+    ordered: all of them first, then the job. Those that must be close stay in their domain, or all
+    of them leave it.
     """
 
     def __init__(self, placer: Placer) -> None:
@@ -292,7 +293,7 @@ class Relocation:
         that restart together may take the room of each other.
         """
         for s, spot, _ in self._here(n):
-            if not self._singly[s]:
+            if not self._singly[s] or self.state.instance.podsets[s].job in self._restarts.close:
                 continue
             untied = self._movers.untied(s)
             key = (self.state.shape[s].index, -1) if untied else (s, n)
@@ -316,18 +317,14 @@ class Relocation:
 
     def _clear(self, j: int, region: Mask, nodes: list[int], push: Push | None = None) -> bool:
         """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
-        state, gang = self.state, self.placer.is_gang(j)
+        state, podsets, gang = self.state, self.state.instance.podsets, self.placer.is_gang(j)
         wants = [(want.s, want.least if gang else want.most) for want in self.placer.wants(j)]
         if not state.admits(j, wants):  # what is lifted uses its quota again
             return False
         mark, self._stuck = state.mark(), None
         elsewhere = ~mask_of(state.size, nodes)
-        singly, movers = self._singly, self._movers
-        own = {
-            s
-            for s in self.state.instance.jobs[j].podsets
-            if not (movers.untied(s) and movers.movable[s])
-        }
+        singly, movers, mine = self._singly, self._movers, state.instance.jobs[j].podsets
+        own = {s for s in mine if not (movers.untied(s) and movers.movable[s])}
         # The job's own pods stay: new ones, and where they say in which domain the others must be.
         lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
         close = {
@@ -343,15 +340,18 @@ class Relocation:
         lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
         if not self._restart([item for item in lifted if not singly[item[0]]], elsewhere):
             return False
+        gone = set[int]()
         for s, spot, pods in lifted:
-            if not singly[s]:
+            if not singly[s] or (whole := podsets[s].job) in gone:
                 continue
             back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)
             left = pods - back
             if left and not self._send(s, spot, left, within, elsewhere, push):
-                self._stuck = spot.node
-                return False
+                if not self._restarts.leave(whole, elsewhere):
+                    self._stuck = spot.node
+                    return False
+                gone.add(whole)
         return state.pace.kept() and self._neighbours_hold(mark)
 
     def _send(

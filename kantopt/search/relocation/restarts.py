@@ -1,4 +1,7 @@
-"""Jobs that go together, moved as one: all pods leave and all arrive, if only where they were."""
+"""Jobs that go together, moved as one: all pods leave and all arrive, if only where they were.
+
+So do gangs that must be close, where their domain has no room for a pod that has to leave.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,13 @@ class Restarts:
             j for j in instance.together if all(moves[s] for s in instance.running_of(j))
         )
         """Jobs that could restart as a whole."""
+        self.close = frozenset(
+            need.job
+            for need in instance.topology_needs
+            if need.required is not None and need.job not in instance.together
+            if all(moves[s] == instance.podsets[s].count for s in instance.running_of(need.job))
+        )
+        """Jobs that must be close and could leave their domain, all pods at once."""
 
     def nodes(self, j: int) -> set[int]:
         """Return the nodes on which running pods of a job are now."""
@@ -36,6 +46,13 @@ class Restarts:
         place, to anywhere. Some, or all, of the pods may have been taken away already.
         """
         return self._moved(j, mask, mask) or self._moved(j, mask, np.zeros_like(mask))
+
+    def leave(self, j: int, mask: Mask) -> bool:
+        """Move all of a job that must be close to some nodes; where that fails nothing changes.
+
+        Some, or all, of the pods may have been taken away already.
+        """
+        return j in self.close and self._moved(j, mask, np.zeros_like(mask))
 
     def _moved(self, j: int, mask: Mask, stay: Mask) -> bool:
         state, mark = self.state, self.state.mark()

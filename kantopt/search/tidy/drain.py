@@ -1,7 +1,7 @@
 """Best fit decreasing: pods off the nodes to be emptied, the largest first, into the fullest.
 
 Before them the jobs that go together, the largest first; after them those whom no node takes as it
-is, but if others leave it.
+is, but if others leave it; at last gangs that find no room in their domain, to another one.
 """
 
 from __future__ import annotations
@@ -66,5 +66,10 @@ class Drain:
                 else:
                     left.append((s, spot))
             pods = left
+        job = {s: state.instance.podsets[s].job for s, _ in pods}
+        for j in sorted(set(job.values()), key=lambda j: (-state.instance.running_pods(j), j)):
+            if not over() and self._restarts.leave(j, self._mask):
+                marks.append(state.mark())
+                pods = [pod for pod in pods if job[pod[0]] != j]
         self.left = pods
         return marks

@@ -211,11 +211,18 @@ class Vacation:
                 return None
             taken += others | self._restarts.nodes(j)
         left = list[tuple[int, Spot]]()
+        podsets = self.state.instance.podsets
+        gone = set[int]()
         for pod in group.pods:
-            if self._fullest.move(*pod, mask) is None:
-                left.append(pod)
-                if not self._eject:
-                    break
+            j = podsets[pod[0]].job
+            if j in gone or self._fullest.move(*pod, mask) is not None:
+                continue
+            if self._restarts.leave(j, mask):
+                gone.add(j)
+                continue
+            left.append(pod)
+            if not self._eject:
+                break
         if not all(self._eject and self._ejection.move(*pod, mask) for pod in left):
             self.state.undo(mark)
             return None

@@ -10,21 +10,25 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning.certificates.judged import better_bounds
-from kantopt.planning.certificates.witnesses import in_64_bits
+from kantopt.planning.certificates.witnesses import Witnesses, in_64_bits
 from kantopt.planning.certify import certify
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, question_of
 from kantopt.planning.solving.options import Options
 from kantopt.problem.build import build_instance
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.yaml.scalars import resolve
+from kantopt.search.columns.generation import Prices
+from kantopt.verify.metrics import measure
 from tests.generate import random_documents
 from tests.mutations import certificates, refused, resealed, try_mutations
 from tests.oracle import best
 from tests.questions import hard_question
+from tests.verify.world import job, node, placed, pods, question
 
 GOLDEN = Path(__file__).parent.parent.parent / "instances" / "golden"
 
@@ -118,3 +122,25 @@ def test_a_certificate_has_the_parameters_that_the_solver_had(without: tuple[str
     if parameters:
         assert {"num_workers=1", "random_seed=0", "linearization_level=2"} <= set(parameters)
         assert not [word for word in parameters if word.startswith(("max_time", "log"))]
+
+
+def test_multipliers_of_tiers_that_are_no_sum_over_pods_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search has prices of surplus as well, of which arithmetic has no row."""
+    elastic = job("e", pods(count=3, gpu=1, on=["a", "a", "b"], minCount=1))
+    waits = job("w", pods(gpu=4), priority=9)
+    objectives = [{"unplaced": {"by": "priority", "unit": "gpu"}}, "evictions", "moves"]
+    instance = question([node(n, gpu=4) for n in "ab"], [elastic, waits], objectives=objectives)
+    tiers = tiers_of(instance)
+    surplus = next(i for i, tier in enumerate(tiers) if tier.surplus)
+    moved = placed(instance, e=["a", "b", "b"])
+    values = measure(instance, moved, tiers)
+    made = Witnesses(instance, tiers, moved, values, Deadline.within(20.0))
+    last = len(tiers) - 1
+    monkeypatch.setattr(
+        "kantopt.search.columns.generation.prices_of",
+        lambda *_: Prices(1, {0: 1}, {surplus: 2, last - 1: 1}),
+    )
+    made.look(Deadline.within(10.0))
+    assert made.bound(last) < values[last] == 1

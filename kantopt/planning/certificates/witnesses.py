@@ -243,7 +243,8 @@ class Witnesses:
         counted = {
             group.name: max(prices.pods.get(s, 0) for s in group.podsets) for group in rows.groups
         }
-        counted |= {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
+        tiers = {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
+        counted |= {name: k for name, k in tiers.items() if name in rows.locks}
         self._try(i, "multipliers", prices.scale, counted)
 
     def _try(

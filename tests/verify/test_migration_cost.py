@@ -89,7 +89,7 @@ def test_the_node_is_emptied_whose_pods_are_copied_with_least() -> None:
     ]
     assert optimum(jobs, TWO, "migration_cost", "moves") == [
         ("nodes_in_use[above goal 2]", 0, 0),
-        ("migration_cost", 2048, 4096),
+        ("migration_cost", 4096, 4096),
         ("moves", 1, 2),
     ]
     assert optimum(jobs[:1] + jobs[2:], {"nodes_in_use": {"target": 1}}, "migration_cost") == [

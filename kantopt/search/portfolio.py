@@ -29,6 +29,8 @@ from kantopt.shares import COMPACT, LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GAN
 
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
+_MOST_ASKED = 8
+"""Jobs of goals for each of which a place is looked for by itself: it takes a look at all nodes."""
 _MOST_ROUNDS = 3
 """In which those who were left out come first."""
 
@@ -98,15 +100,17 @@ def by_strategies(
 
 
 def _room_made(best: Incumbent, deadline: Deadline) -> None:
-    """Place jobs that must be placed by what leaves the nodes where least has to leave."""
+    """Place jobs that must be placed, or a few of goals, where least has to leave."""
     from kantopt.search.explain.displace import displacements
 
     goals = [tier for tier in best.tiers if tier.metric is Metric.UNPLACED and tier.of_waiting]
     asked = {job.index for job in best.searched.jobs if any(tier.concerns(job) for tier in goals)}
-    lacking = asked.union(best.searched.required if best.missing else ())
+    asked = {j for j in asked if best.searched.jobs[j].waits}
+    lacking = set(best.searched.required if best.missing else ())
+    lacking |= asked if len(asked) <= _MOST_ASKED else set()
     for j in sorted(lacking if lacking and best.tally.begins(RELOCATION) else ()):
         for placement in displacements(best.searched, j):
-            if deadline.cuts():
+            if deadline.cuts() or best.optimal:
                 return
             best.offer(placement, RELOCATION.name)
 

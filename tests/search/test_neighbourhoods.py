@@ -287,3 +287,11 @@ def test_where_work_is_counted_they_have_a_share_of_it_and_find_the_same_each_ti
     assert values < Told(random_instance(3)).desk.incumbent.values
     assert 0 < left < 0.02
     assert turn() == (values, left)
+
+
+def test_without_nodes_there_is_nothing_to_free() -> None:
+    gang = job("g", pods(count=2, minCount=1))
+    told = Told(question([], [gang], objectives=["unplaced", "moves"]))
+    told.desk.budget = Budget(Deadline.within(5.0, deterministic=True), work=1.0)
+    nearby(told.desk, told.desk.budget.deadline)
+    assert told.desk.budget.work == 1.0

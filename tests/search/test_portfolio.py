@@ -205,3 +205,20 @@ def test_strategies_go_on_after_those_that_were_tried_before(
     again = [first.strategy, *(each.strategy for each in turns)]
     assert tried == whole
     assert (again, later.values) == ([each.strategy for each in made], at_once.values)
+
+
+@pytest.mark.parametrize(("waiting", "looks"), [(2, True), (20, False)])
+def test_a_place_is_looked_for_by_itself_where_a_goal_asks_for_few_jobs(
+    waiting: int, looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each it takes a look at all nodes, and finds room for that one alone."""
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "kantopt.search.explain.displace.displacements", lambda _, j: asked.append(j) or ()
+    )
+    jobs = [job("r", pods(gpu=6, on=["a"])), *(job(f"w{i}", pods(gpu=4)) for i in range(waiting))]
+    placed: dict[str, Any] = {"unplaced": {"by": "priority", "unit": "job", "target": 0}}
+    nodes = [node(name, gpu=8) for name in "ab"]
+    instance = question(nodes, jobs, objectives=[placed, "moves"], limits={"evictions": 0})
+    run_portfolio(Incumbent(instance, tiers_of(instance), instance.current), FOREVER, ())
+    assert bool(asked) is looks

@@ -29,7 +29,7 @@ RACK: Document = {"topologyRequest": {"required": "rack"}}
 NODES = [node(name, cpu=9, gpu=4, rack=rack) for name, rack in zip("abcd", RACKS, strict=True)]
 
 
-RULES = ("capacity", "gang_victims", "pinned", "priority", "devices", "topology")
+RULES = ("eligibility", "capacity", "gang_victims", "pinned", "priority", "devices", "topology")
 
 
 def began(minutes: int) -> str:
@@ -144,6 +144,47 @@ def test_who_has_a_whole_node_that_is_emptied_needs_one_that_others_leave(
         asked(jobs, [goal, "moves"], nodes=nodes, required=[], limits=limits, **more)
     )
     assert least == value
+
+
+@pytest.mark.parametrize("eligibility", ["required", "off"])
+@pytest.mark.parametrize(
+    ("goal", "more"),
+    [("undrained", {"drain": ["a"]}), ({"nodes_in_use": {"selector": "pool=x"}}, {})],
+)
+def test_where_no_rule_says_where_pods_may_go_all_nodes_are_open_to_them(
+    goal: Any, more: Document, eligibility: str
+) -> None:
+    """With the rule those of ``b`` make way, without it the pod goes to the empty ``c``."""
+    nodes = [
+        node("a", gpu=4, labels={"pool": "x", "side": "1"}),
+        node("b", gpu=4, labels={"side": "1"}),
+        node("c", gpu=4, labels={"side": "2"}),
+    ]
+    moves = pods(gpu=4, on=["a"], nodeSelector={"side": "1"})
+    jobs = [job("r", moves), *(job(f"s{i}", pods(gpu=2, on=["b"])) for i in range(2))]
+    rules = {"eligibility": eligibility}
+    asked_so = {"nodes": nodes, "required": [], "rules": rules, "limits": {"evictions": 0}, **more}
+    least, value = found(asked(jobs, [goal, "moves"], **asked_so))
+    assert least == value == (0, 3 if eligibility == "required" else 1)
+
+
+@pytest.mark.parametrize("kind", ["daemon", "terminating"])
+def test_who_may_come_to_an_emptied_node_takes_no_other_place(kind: str) -> None:
+    """A daemon that may move, and a pod that ends by itself, go to the node that is emptied."""
+    nodes = [node("a", gpu=4, labels={"pool": "x"}), node("b", gpu=4), node("c", gpu=4)]
+    jobs = [job("r", pods(gpu=4, on=["a"])), *(job(f"s{i}", pods(gpu=2, on=["c"])) for i in "12")]
+    more: Document = {"nodes": nodes, "required": [], "limits": {"evictions": 0}}
+    if kind == "daemon":
+        jobs.append(job("d", pods(gpu=4, on=["b"]), daemon=True))
+        goal: Any = {"nodes_in_use": {"selector": "pool=x"}}
+        more["rules"] = {"pinned": "off"}
+    else:
+        jobs.append(job("d", pods(gpu=4, on=["b"], terminating=True)))
+        goal = "undrained"
+        more |= {"rules": {"eligibility": "off"}, "drain": ["a"]}
+    least, value = found(asked(jobs, [goal, "moves"], **more))
+    assert value == (0, 2)
+    assert least[1] <= 2
 
 
 def test_without_a_job_that_is_required_nothing_has_to_leave() -> None:

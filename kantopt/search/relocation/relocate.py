@@ -342,7 +342,7 @@ class Relocation:
             return False
         gone = set[int]()
         for s, spot, pods in lifted:
-            if not singly[s] or (whole := podsets[s].job) in gone:
+            if not singly[s] or ((whole := podsets[s].job) in gone and podsets[s].running):
                 continue
             back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)

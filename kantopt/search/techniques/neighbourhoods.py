@@ -55,7 +55,7 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
 
     Where work is counted it ends with its share of that instead.
     """
-    if desk.incumbent.missing:
+    if desk.incumbent.missing or not desk.instance.nodes:
         return
     seen = desk.incumbent
     search = desk.neighbourhoods

@@ -190,10 +190,10 @@ def _clear(
         order.sort(key=lambda group: (tolls[group], group))
         in_use = measure(instance, instance.current, (tier,))[0]
         most = in_use if tier.target is not None else 1
-        for k in range(max(0, min(CLEARED, len(order) - most + 1))):
+        for k in range(max(0, min(CLEARED, len(order) - most + 1))) if most else ():
             if deadline.cuts():
                 return
-            chosen = (*order[: most - 1], order[most - 1 + k]) if most else ()
+            chosen = (*order[: most - 1], order[most - 1 + k])
             placement = emptying.emptied((n for g in chosen for n in domains[g]), unused)
             if placement is not None and is_legal(instance, placement):
                 found(placement)

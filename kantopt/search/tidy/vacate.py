@@ -219,6 +219,7 @@ class Vacation:
                 continue
             if self._restarts.leave(j, mask):
                 gone.add(j)
+                left = [other for other in left if podsets[other[0]].job != j]
                 continue
             left.append(pod)
             if not self._eject:

@@ -21,9 +21,10 @@ of the level that is required counts, or all nodes. Of several required jobs the
 what leaves may leave for all; those of one shape that are bound to no domain are put together.
 
 Pods that no plan evicts and that hold as many GPUs as each arrival take another place as if they
-arrived there: of both together as many more are on all nodes as arrive, and where there are more,
-others leave. If ``e`` of ``m`` leave the domain, others leave for ``m - e`` more within it and for
-``e`` more elsewhere, at costs as above, and ``e`` pods move: the least over ``e`` counts.
+arrived there, but for daemons and those that end by themselves: of both together as many more are
+on all nodes as arrive, and where there are more, others leave. If ``e`` of ``m`` leave the domain,
+others leave for ``m - e`` more within it and for ``e`` more elsewhere, at costs as above, and ``e``
+pods move: the least over ``e`` counts.
 
 What devices have free, and where others go that move, is left out: plans pay no less for it.
 """
@@ -366,11 +367,12 @@ def _swapped(
     for r, holds in enumerate(arrivals.requests) if pods <= _MOST_SWAPS else ():
         if not (holds and gpu_milli(instance.resources[r], 1)):
             continue
-        same = frozenset(s for s in costs if instance.podsets[s].requests[r] == holds) - evicted
+        as_large = (s for s in costs if instance.podsets[s].requests[r] == holds)
+        same = frozenset(s for s in as_large if instance.podsets[s].is_drained) - evicted
         if not same:
             continue
         reached = frozenset(nodes)
-        if arrivals.allowed is not None:
+        if arrivals.allowed is not None and instance.on(Rule.ELIGIBILITY):
             reached = arrivals.allowed.union(*(instance.podsets[s].allowed for s in same))
         others = leaving(tier, instance, costs, nodes, shared=True, but=same)
         movers = leaving(tier, instance, costs, nodes, shared=True, but=costs.keys() - same)

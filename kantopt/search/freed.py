@@ -225,8 +225,10 @@ def for_goals(view: View, size: int, rng: random.Random) -> list[int]:
     several = [level for level in sorted(levels) if instance.topology.domains[level]]
     if not chosen and several:
         domains = instance.topology.domains[rng.choice(several)]
-        roomy = sorted(domains, key=lambda d: -sum(view.slack[n] for n in d.nodes))
-        chosen = [n for n in rng.choice(roomy[:_DOMAINS_TRIED]).nodes if n in view.used]
+        in_use = (d for d in domains if not view.used.isdisjoint(d.nodes))
+        roomy = sorted(in_use, key=lambda d: -sum(view.slack[n] for n in d.nodes))
+        tried = rng.choice(roomy[:_DOMAINS_TRIED]).nodes if roomy else ()
+        chosen = [n for n in tried if n in view.used]
     chosen = rng.sample(chosen, min(len(chosen), size // 2))
     rest = [n for n in view.nodes if n not in chosen]
     r = view.scarce
@@ -240,7 +242,7 @@ def any_nodes(view: View, size: int, rng: random.Random) -> list[int]:
 
 
 _DOMAINS_TRIED = 4
-"""Domains of which one is freed for a goal: those with most room."""
+"""Domains in use of which one is freed for a goal: those with most room."""
 
 Choice = Callable[[View, int, random.Random], list[int]]
 

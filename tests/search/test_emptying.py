@@ -10,10 +10,10 @@ import pytest
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.applicability import no_goal_open
+from kantopt.search.displacement import Emptying
 from kantopt.search.freed import View, aims, for_goals
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
-from kantopt.search.leaving import Emptying
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
@@ -82,6 +82,15 @@ def test_a_domain_that_a_gang_waits_for_is_freed_as_a_whole() -> None:
     view = View(instance, instance.current)
     chosen = {frozenset(for_goals(view, 4, random.Random(seed))[:2]) for seed in range(9)}
     assert chosen == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_of_domains_one_in_use_is_freed_though_empty_ones_have_more_room() -> None:
+    nodes = [node(f"{rack}{i}", gpu=4, rack=f"x/{rack}") for rack in "abcdef" for i in range(2)]
+    runs = [job(f"r{i}", pods(gpu=3, on=[f"a{i}"])) for i in range(2)]
+    goal: dict[str, Any] = {"domains_in_use": {"level": "rack", "target": 0}}
+    view = View(instance := question(nodes, runs, objectives=[goal, "moves"]), instance.current)
+    chosen = [for_goals(view, 4, random.Random(seed))[:2] for seed in range(9)]
+    assert all(set(first) == {0, 1} for first in chosen)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.displacement import Displacement, Pod, Shift
 from kantopt.search.explain.counting import Counting, countable
-from kantopt.search.leaving import Leaving, Pod, Shift
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 
@@ -40,7 +40,7 @@ def displacements(question: Instance, j: int) -> Iterator[Placement]:
             yield within_quota(question, j, placement)
 
 
-class Displacing(Leaving):
+class Displacing(Displacement):
     """Puts a job where others are, under some of the rules."""
 
     def __init__(

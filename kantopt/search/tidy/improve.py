@@ -12,9 +12,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.displacement import Emptying
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
-from kantopt.search.leaving import Emptying
 from kantopt.search.preemption.kept_room import room_of_the_gone
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State

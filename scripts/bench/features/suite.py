@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kantopt.errors import UsageError
-from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.hints import named
 from scripts.bench import gangs, openb, priority_matters, vm_rescheduling
 from scripts.bench.case import Case, Documents
 from scripts.bench.features.stated import NotHereError, Stated, own_model, stated_by
@@ -175,9 +175,4 @@ def chosen_names(option: str, names: Sequence[str], known: Sequence[str]) -> Seq
     UsageError
         If one is not known.
     """
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            found = f"{option}: found {name}, expected {one_of(known, len(known))}"
-            raise UsageError(found + (f" ({hint})" if hint else ""))
-    return names or known
+    return named(option, names, known) or known

@@ -44,7 +44,7 @@ class Shift:
     """Jobs that are evicted with all their pods."""
 
 
-class Leaving:
+class Displacement:
     """What leaves nodes, and where it goes, under some of the rules.
 
     What comes of it need not be legal: that is for the judge to say. Who has to leave is what
@@ -224,7 +224,7 @@ class Leaving:
         return self.question.current.replace(changed)
 
 
-class Emptying(Leaving):
+class Emptying(Displacement):
     """Empties nodes by moves alone."""
 
     def __init__(self, question: Instance) -> None:

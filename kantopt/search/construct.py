@@ -160,6 +160,8 @@ class _Run:
             if self._grows(j) and not self._disturbed(j) and self._runs(j):
                 with self._kept_from(j):
                     self.placer.place_more(j)
+                if self.preemption and self._grows(j) and self._may_disturb(j):
+                    self.preemption.grow(j)
                 self._done.append((j, self.state.mark()))
         self._rescue()
 

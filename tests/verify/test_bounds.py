@@ -86,6 +86,16 @@ def test_gpus_that_the_tiers_above_have_are_gone() -> None:
     }
 
 
+def test_members_above_minima_have_what_those_of_higher_priority_leave() -> None:
+    """Twelve GPUs: one for each minimum, eight more for high, so two for low, which asks for 7."""
+    high = pods(count=9, minCount=1, cpu=0, gpu=1)
+    low = pods(count=8, minCount=1, cpu=0, gpu=1)
+    jobs = [job("high", high, priority=9), job("low", low, priority=1)]
+    found = bound_at_best(question([node("a", gpu=12)], jobs))
+    assert found["unplaced[priority=9, milli-GPU, above minCount]"] == (0, 0)
+    assert found["unplaced[priority=1, milli-GPU, above minCount]"] == (5000, 5000)
+
+
 def test_gpus_that_cannot_be_placed_keep_their_jobs_unplaced() -> None:
     """Four jobs want 4, 2, 2 and 1 of 4 GPUs: 5 stay out, at least two jobs (4 + 1, or 4 + 2)."""
     wishes = [job(f"j{i}", pods(gpu=gpu)) for i, gpu in enumerate((4, 2, 2, 1))]

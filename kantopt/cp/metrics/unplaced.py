@@ -50,7 +50,8 @@ def _missing_core(m: Variables, tier: Tier, job: Job) -> LinearExprT:
             return lacking
         step = Step(m.instance, m.instance.current, m.instance.current)
         untouched = untouched_end(m, job)
-        return lacking - (mass - missing_core(tier, step, job)) * untouched
+        now = [step.role_placed(role) for role in job.roles]
+        return lacking - (mass - missing_core(tier, m.instance, job, now)) * untouched
     if job.min_count:
         return _short_in_all(m, tier, job, mass)
     terms: Terms = []

@@ -90,11 +90,18 @@ class Gone:
         self._pods = 0
         self._lost_work = 0
         tiers = tiers_of(state.instance)
+        split = {tier.priority for tier in tiers if tier.metric is Metric.DISPLACED}
         self._tiers = [
             tier
             for tier in tiers
             if tier.metric is Metric.DISPLACED
             or (tier.metric is Metric.EVICTIONS and tier.priority is not None)
+            or (
+                tier.metric is Metric.UNPLACED
+                and tier.unit != "jobs"
+                and not tier.of_waiting
+                and (tier.surplus or tier.priority not in split)
+            )
         ]
         """Those that a victim of some priority counts in."""
         self._by_gpus = {
@@ -108,7 +115,6 @@ class Gone:
             )
         }
         """Priorities of which it counts more how many GPUs are displaced than how many pods."""
-        split = {tier.priority for tier in self._tiers if tier.metric is Metric.DISPLACED}
         unsplit = {None, *(state.instance.jobs[j].priority for j in able)} - split
         ranks = [
             tier.metric is Metric.EVICTIONS or tier.surplus
@@ -121,10 +127,10 @@ class Gone:
         ]
         self.spares_first = False in ranks and ranks == sorted(ranks)
         """Whether evicting whom gangs can do without is less harm than displacing anybody."""
-        self._displaced: dict[Tier, dict[int, int]] = {
-            tier: {} for tier in self._tiers if tier.metric is Metric.DISPLACED
+        self._values: dict[Tier, dict[int, int]] = {
+            tier: {} for tier in self._tiers if tier.metric is not Metric.EVICTIONS
         }
-        """Value by job."""
+        """Value by job that has lost pods."""
         self._rooms: dict[int, Room] = {}
         self._costs: dict[int, dict[int, int]] = {}
         """Cost by node of tied jobs, as it is in the rooms."""
@@ -157,19 +163,25 @@ class Gone:
         return {place: self._lost[place] for place in sorted(self._jobs.get(job.index, ()))}
 
     def harm(self) -> list[int]:
-        """What is displaced and what evictions cost, in the order in which objectives ask for it.
+        """What has no place and what evictions cost, in the order in which objectives ask for it.
 
         Then the cost by priority, the highest first, whatever they ask for, pods, and lost work.
         """
         self._sync()
         asked = [
-            sum(self._displaced[tier].values())
-            if tier.metric is Metric.DISPLACED
-            else self._harm.get(tier.priority or 0, 0)
+            self._harm.get(tier.priority or 0, 0)
+            if tier.metric is Metric.EVICTIONS
+            else sum(self._values[tier].values())
             for tier in self._tiers
         ]
         costs = [self._harm.get(p, 0) for p in self._state.instance.priorities]
         return [*asked, *costs, self._pods, self._lost_work]
+
+    def before_surplus(self, j: int) -> int | None:
+        """Numbers of :meth:`harm` before what the members of a job above its minimum count in."""
+        job = self._state.instance.jobs[j]
+        found = (i for i, tier in enumerate(self._tiers) if tier.surplus and tier.concerns(job))
+        return next(found, None)
 
     def podsets(self) -> list[int]:
         """Pod sets of which pods are gone."""
@@ -342,10 +354,12 @@ class Gone:
     def _displace(self, j: int) -> None:
         """Work out what tiers count of a job that is displaced."""
         state = self._state
-        for tier, values in self._displaced.items():
-            if not tier.concerns(state.instance.jobs[j]):
+        job = state.instance.jobs[j]
+        for tier, values in self._values.items():
+            if not tier.concerns(job):
                 continue
-            part = running_parts(state.instance, tier)[j]
+            displaced = tier.metric is Metric.DISPLACED
+            part = running_parts(state.instance, tier)[j] if displaced else job
             placed = [sum(state.placed[s] for s in role.podsets) for role in part.roles]
             values[j] = missing_of(tier, state.instance, part, placed)
 

@@ -140,7 +140,8 @@ class Preemption(Pushing):
         """Where to look: domains of the required level, nodes for a single pod, or everywhere."""
         state, domains = self.state, self.placer.domains
         coarse = self.placer.required_level(j)
-        fixed = any(state.placed[s] for s in state.instance.jobs[j].podsets)
+        here = [spot.node for s in state.instance.jobs[j].podsets for spot in state.spots[s]]
+        fixed = bool(here)
         if coarse is not None and not fixed:
             fits = np.all(
                 [domains.totals(coarse, c) >= w.least for c, w in zip(could, wants, strict=True)],
@@ -158,6 +159,8 @@ class Preemption(Pushing):
         if sum(w.least for w in wants) == 1:
             want = next(i for i, w in enumerate(wants) if w.least)
             nodes, costs = np.flatnonzero(could[want]), self.victims.costs(level)
+            if coarse is not None:
+                nodes = nodes[np.isin(domains.of[coarse][nodes], domains.of[coarse][here])]
             order = nodes[np.lexsort((nodes, costs[nodes]))][:_MOST_REGIONS]
             return [np.arange(state.size) == n for n in order.tolist()]
         return [np.ones(state.size, dtype=np.bool_)]

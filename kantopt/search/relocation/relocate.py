@@ -167,12 +167,13 @@ class Relocation:
             movers = self._movers
             if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
                 continue
-            mark = self.state.mark()
+            mark, runs = self.state.mark(), any(self.state.placed[s] for s in job.podsets)
             for s in short:
                 fill(self.placer.scores, s, self._short(s))
-            whole = job.is_gang or job.all_victims
+            whole = job.all_victims or (job.is_gang and not runs)
             if (whole and any(map(self._short, short))) or not self.state.pace.kept():
                 self.state.undo(mark)
+            if any(map(self._short, short)):
                 push(job.index)
 
     def _short(self, s: int) -> int:

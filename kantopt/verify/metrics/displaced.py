@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.tiers import Tier, concerned
-from kantopt.verify.metrics.unplaced import core, gpus_beside, missing_core
+from kantopt.verify.metrics.unplaced import core, gpus_beside, missing
 from kantopt.verify.step import Step
 
 
@@ -39,7 +39,7 @@ def running_parts(instance: Instance, tier: Tier) -> dict[int, Job]:
 def measure_displaced(tier: Tier, step: Step) -> int:
     """What runs now and is evicted, as far as its job cannot do without."""
     jobs = running_part(step.instance, tier)
-    return sum(missing_core(tier, step, job) for job in jobs)
+    return sum(missing(tier, step, job) for job in jobs)
 
 
 def bound_displaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

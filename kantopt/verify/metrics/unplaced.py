@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 
@@ -48,13 +48,22 @@ def core(tier: Tier, instance: Instance, job: Job) -> int:
     return mass
 
 
-def missing_core(tier: Tier, step: Step, job: Job) -> int:
-    """Weight of the members below minCount that are not placed."""
-    placed = [step.role_placed(role) for role in job.roles]
-    return missing_of(tier, step.instance, job, placed)
+def missing(tier: Tier, step: Step, job: Job) -> int:
+    """Weight of the members of a job that are not placed, as far as the tier counts them."""
+    return missing_of(tier, step.instance, job, [step.role_placed(role) for role in job.roles])
 
 
 def missing_of(tier: Tier, instance: Instance, job: Job, placed: Sequence[int]) -> int:
+    """Weight of what a tier counts with so many pods by role: members below minCount, or others."""
+    below = missing_core(tier, instance, job, placed)
+    if not tier.surplus:
+        return below
+    weights = role_weights(tier, instance, job)
+    lacking = (role.count - k for role, k in zip(job.roles, placed, strict=True))
+    return sum(w * k for w, k in zip(weights, lacking, strict=True)) - below
+
+
+def missing_core(tier: Tier, instance: Instance, job: Job, placed: Sequence[int]) -> int:
     """Weight of the members below minCount that are not placed, with so many pods by role."""
     if job.placed_with(placed):
         return 0
@@ -65,15 +74,6 @@ def missing_of(tier: Tier, instance: Instance, job: Job, placed: Sequence[int]) 
     return sum(
         w * max(0, role.min_count - k)
         for w, role, k in zip(weights, job.roles, placed, strict=True)
-    )
-
-
-def missing(tier: Tier, step: Step, job: Job) -> int:
-    """Weight of all pods of a job that are not placed."""
-    weights = role_weights(tier, step.instance, job)
-    return sum(
-        w * (role.count - step.role_placed(role))
-        for w, role in zip(weights, job.roles, strict=True)
     )
 
 
@@ -125,13 +125,12 @@ def measure_unplaced(tier: Tier, step: Step) -> int:
     if tier.unit == "jobs":
         short = sum(1 for s, _, needed in jobs.plain if placed[s] < needed)
         return short + sum(not step.satisfied(job) for job in jobs.rest)
-    core = sum(w * (needed - placed[s]) for s, w, needed in jobs.plain if placed[s] < needed)
-    core += sum(missing_core(tier, step, job) for job in jobs.rest)
+    rest = sum(missing(tier, step, job) for job in jobs.rest)
+    below = sum(w * (needed - placed[s]) for s, w, needed in jobs.plain if placed[s] < needed)
     if not tier.surplus:
-        return core
+        return rest + below
     sets = step.instance.podsets
-    every = sum(w * (sets[s].count - placed[s]) for s, w, _ in jobs.plain)
-    return every + sum(missing(tier, step, job) for job in jobs.rest) - core
+    return rest + sum(w * (sets[s].count - placed[s]) for s, w, _ in jobs.plain) - below
 
 
 def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -145,7 +144,7 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     other priorities hold which nobody may evict.
     """
     if tier.surplus:
-        return 0
+        return _surplus_beside(tier, instance, above)
     least = max(_hopeless(tier, instance), bound_shortage(tier, instance, above))
     if tier.unit == "jobs":
         fewest = 0
@@ -156,6 +155,20 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     if tier.unit != "milli-GPU":
         return least
     return max(least, sum(_cores(tier, instance)) - gpus_beside(tier, instance, above))
+
+
+def _surplus_beside(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """GPUs of members above minCount beyond those that the tiers above leave."""
+    below = above.get(replace(tier, surplus=False))
+    if tier.unit != "milli-GPU" or below is None:
+        return 0
+    return max(0, _wanted(tier, instance) - below - gpus_beside(tier, instance, above))
+
+
+@kept_with_instance(most=PER_TIER)
+def _wanted(tier: Tier, instance: Instance) -> int:
+    """Weight of all members of the jobs that a tier counts."""
+    return sum(number * whole(tier, instance, job) for job, number in _kinds(tier, instance))
 
 
 @kept_with_instance(most=PER_TIER)
@@ -247,16 +260,20 @@ _Held = Counter[tuple[int, bool | None]]
 def _held(instance: Instance, above: Mapping[Tier, int]) -> _Held:
     """Milli-GPU that pods hold in every plan no worse than some values above, by priority.
 
-    Pods that nobody may evict stay; and what a job cannot do without it has, or is unplaced.
+    Pods that nobody may evict stay; and what a job cannot do without it has, or is unplaced. So
+    it is with all that jobs ask for, where what is above their minima is counted as well.
     """
     held: _Held = Counter()
     for j, gpus in _staying(instance).items():
         held[instance.jobs[j].priority, instance.jobs[j].may_preempt] += gpus
     for tier, value in above.items():
-        counts = tier.counts_unplaced and tier.unit == "milli-GPU"
-        if counts and tier.priority is not None:
-            key = tier.priority, tier.preempts
+        if tier.metric is not Metric.UNPLACED or tier.unit != "milli-GPU" or tier.priority is None:
+            continue
+        key = tier.priority, tier.preempts
+        if not tier.surplus:
             held[key] = max(held[key], sum(_cores(tier, instance)) - value)
+        elif (below := above.get(replace(tier, surplus=False))) is not None:
+            held[key] = max(held[key], _wanted(tier, instance) - below - value)
     return held
 
 

@@ -26,7 +26,7 @@ case $patience in ''|*[!0-9]*) printf '%s\n' "$usage" >&2; exit 2 ;; esac
 export LC_ALL=C SLURM_TIME_FORMAT=%s
 unset SLURM_CLUSTERS SQUEUE_ACCOUNT SQUEUE_CLUSTERS SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_LICENSES \
   SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_SORT SQUEUE_STATES SQUEUE_USERS
-touched='' finished='' kept='' inside='' taking_back='' users=$(id -un)
+touched='' finished='' kept='' inside='' taking_back='' pinned='' users=$(id -un)
 
 say() { printf '%s\n' "$*"; }
 refuse() { say "REFUSED, nothing was done: $*" >&2; exit 3; }
@@ -42,6 +42,8 @@ call() {
   if [ -n "$dry" ]; then say "  $*"; return 0; fi
   touched=yes
   "$@" </dev/null >/dev/null && return 0
+  # shellcheck disable=SC2086 # the words of the line
+  if [ -n "$pinned" ] && look && where $pinned && [ "$now" = 'done' ]; then return 0; fi
   [ -n "$taking_back" ] || stop "failed: $*"
   say "FAILED: $*" >&2
   taking_back=failed
@@ -463,7 +465,9 @@ pin() {
       grep -Fvx "$(names_in "$6")")")
   fi
   remember "$3"
+  pinned=$*  # Slurm may have started it just there by itself, since it was looked at
   call scontrol update "JobId=$3" "$list" "NumNodes=$5-$5" Priority=0 "AdminComment=$comment"
+  pinned=''
 }
 
 # Give a job that waits its own list of nodes back; set prior to the priority it had.

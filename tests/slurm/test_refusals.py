@@ -11,6 +11,17 @@ from tests.slurm.story import begin, follow, interrupt, reservations, script, st
 from tests.slurm.test_following import check_end
 
 
+def in_place_of_scontrol(slurm: Slurm, case: str) -> Path:
+    """Make a folder with a program that does something first in one case of its words."""
+    programs = slurm.folder / "programs"
+    programs.mkdir()
+    (programs / "scontrol").write_text(
+        f'#!/bin/sh\ncase $* in {case}; esac\nexec {shutil.which("scontrol")} "$@"\n'
+    )
+    (programs / "scontrol").chmod(0o755)
+    return programs
+
+
 def test_a_job_that_its_user_has_changed_since_makes_a_plan_stale(slurm: Slurm) -> None:
     story = begin(slurm)
     path = script(slurm, "--engine", "fast")
@@ -108,7 +119,13 @@ def test_a_node_that_is_drained_meanwhile_ends_a_run_which_goes_on_later(slurm: 
     slurm.run("scontrol", "update", "NodeName=n3", "State=RESUME")
     state = ("sinfo", "--noheader", "--nodes=n3", "--format=%T")
     slurm.wait(lambda: "*" not in slurm.run(*state), lambda: "n3 to answer")  # idle* until it does
-    done = follow(slurm, path)
+    # Once it was looked at Slurm may start the job where it is to run, before it can be held there.
+    waits = f"squeue --noheader --jobs={story.gang} --states=PD"
+    programs = in_place_of_scontrol(
+        slurm,
+        f'"update JobId={story.gang} ReqNodeList="*) while {waits} | grep -q .; do sleep 0.1; done',
+    )
+    done = follow(slurm, path, programs=programs)
     assert done.returncode == 0, done.stdout
     check_end(slurm, story, "CANCELLED")
 
@@ -119,13 +136,7 @@ def test_where_a_partition_has_blocks_jobs_are_kept_to_nodes_by_excluding_the_ot
     """A real 22.05 has no blocks; what 25.05 shows of them stands in for its topology."""
     story = begin(slurm)
     path = script(slurm, "--engine", "fast")
-    programs = slurm.folder / "programs"
-    programs.mkdir()
-    (programs / "scontrol").write_text(
-        '#!/bin/sh\n[ "$1 $2" != "show topology" ] || exec echo BlockName=b1 BlockIndex=0\n'
-        f'exec {shutil.which("scontrol")} "$@"\n'
-    )
-    (programs / "scontrol").chmod(0o755)
+    programs = in_place_of_scontrol(slurm, '"show topology") exec echo BlockName=b1 BlockIndex=0')
     done = follow(slurm, path, programs=programs)
     assert done.returncode == 0, done.stdout
     check_end(slurm, story)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -15,21 +16,15 @@ from kantopt.search.state import Change
 
 _MOVES = 1_000
 """Moves that count as much as the least victim when domains are compared."""
-_MOST_DOMAINS, _ENOUGH = 40, 6
+_MOST_DOMAINS, _ENOUGH = 40, 12
 """Domains that are tried for one job, the cheapest first, and those that suffice."""
-_MOST_TRIES = 200
-"""Domains that are tried for all jobs."""
+_MOST_TRIES, _MOST_LOOKS = 200, 30_000
+"""Domains that are tried for all jobs, and those times nodes, unless each job is worth its time."""
 _MOST_NODES = 12
 """Nodes on which the least harm is looked for, for a pod that has to go somewhere else."""
 
 
-def clear_for(
-    preemption: Preemption,
-    relocation: Relocation,
-    jobs: Sequence[int],
-    place: Callable[[int], bool],
-    over: Callable[[], bool],
-) -> list[int]:
+def clear_for(clearing: Clearing, jobs: Sequence[int], place: Callable[[int], bool]) -> list[int]:
     """Place jobs of one priority while all lesser pods are gone; those that still fit come back.
 
     For one job after the other room is made by evictions, or by moves into free room. This finds
@@ -43,14 +38,13 @@ def clear_for(
         Jobs that did not fit; those that may not evict anybody are left out.
     place
         Places a job, moving others if need be, or leaves no trace.
-    over
-        Whether the time is up.
 
     Returns
     -------
     list of int
         The jobs that were placed; if there are none, nothing has changed.
     """
+    preemption = clearing.preemption
     state, victims = preemption.state, preemption.victims
     asking = [j for j in jobs if state.instance.jobs[j].may_preempt]
     lesser = set(victims.priorities_below(state.instance.jobs[jobs[0]].priority))
@@ -68,7 +62,7 @@ def clear_for(
     settled = bool(placed) and preemption.put_back.settles(seen)
     harm, changes = victims.gone.harm(), state.journal[mark:]
     state.undo(mark)
-    if placed and _Emptying(preemption, relocation, over).work(nodes):
+    if placed and clearing.place_all(nodes):
         if not settled or victims.gone.harm() < harm:
             return placed
         state.undo(mark)
@@ -84,7 +78,7 @@ def _nodes_of(preemption: Preemption, j: int) -> list[int]:
     return sorted({x.node for p in podsets if not p.running for x in state.spots[p.index]})
 
 
-class _Emptying:
+class Clearing:
     """Empties nodes for jobs: lesser pods go, others move to free room or evict lesser ones."""
 
     def __init__(
@@ -95,39 +89,48 @@ class _Emptying:
         self.relocation = relocation
         self.over = over
         self.tries = 0
+        few = _MOST_LOOKS // max(1, self.state.size)
+        self.most = _MOST_TRIES if relocation.thorough else min(few, _MOST_TRIES)
         self.below = 0
         """Who has this priority or a higher one does not go."""
 
-    def work(self, nodes: dict[int, list[int]]) -> bool:
-        """Place jobs each on its nodes; where one of them fails nothing has changed."""
+    def place_all(self, nodes: dict[int, list[int]]) -> bool:
+        """Place jobs each on its nodes or others; where one of them fails nothing has changed."""
         state = self.state
         mark = state.mark()
-        if all(self._place(j, on) for j, on in nodes.items()):
+        if all(self.place(j, on) for j, on in nodes.items()):
             return True
         state.undo(mark)
         return False
 
-    def _place(self, j: int, nodes: list[int]) -> bool:
-        """Place a job on nodes where it is known to go or on others, at the least harm."""
+    def place(self, j: int, *known: list[int]) -> bool:
+        """Place a job on nodes where it is known to go or on others, at the least harm.
+
+        Of who is lesser the least go, and the others rather move to where others of them were.
+        """
         state = self.state
         self.below = state.instance.jobs[j].priority
+        levels = self.victims.priorities_below(self.below)
         best: tuple[list[int], list[Change]] | None = None
         found = 0
-        for on in (nodes, *self._others(j)):
+        for on in (*known, *self._others(j)):
             self.tries += 1
-            if found == _ENOUGH or self.tries > _MOST_TRIES or self.over():
+            if found == _ENOUGH or self.tries > self.most or self.over():
                 break
-            mark, seen = state.mark(), len(state.touched)
-            with self.preemption.kept.held(j):
-                for n in on:
-                    self._evict(n, self.below)
-                emptied = self.relocation.empty_for(j, on, self._push)
-            if emptied and self.preemption.put_back.settles(seen):
-                found += 1
-                harm = self.victims.gone.harm()
-                if best is None or harm < best[0]:
-                    best = harm, state.journal[mark:]
-            state.undo(mark)
+            settled = False
+            for most in sorted({levels[0], levels[-1]}, reverse=True):
+                mark, seen = state.mark(), len(state.touched)
+                with self.preemption.kept.held(j):
+                    for n in on:
+                        self._evict(n, most + 1)
+                    emptied = self.relocation.empty_for(j, on, self._push)
+                if emptied and self.preemption.put_back.settles(seen):
+                    settled = True
+                    harm = [*self.victims.gone.harm(), state.pace.moves]
+                    if best is None or harm < best[0]:
+                        best = harm, state.journal[mark:]
+                state.undo(mark)
+            found += settled
         for change in best[1] if best else ():
             state.add(*change)
         return best is not None
@@ -135,6 +138,7 @@ class _Emptying:
     def _others(self, j: int) -> Iterator[list[int]]:
         """Other nodes that a job could go to: of the domains that it asks for the cheapest."""
         state, placer = self.state, self.preemption.placer
+        self.relocation.refresh()
         wants = placer.wants(j)
         level = placer.required_level(j)
         levels = [Level(most) for most in self.victims.priorities_below(self.below)]
@@ -142,15 +146,12 @@ class _Emptying:
             return
         least = [want.least if placer.is_gang(j) else want.most for want in wants]
         need = max(1, sum(least), placer.missing(j))
-        with self.victims.without(levels[-1]), self.relocation.without():
-            rooms = [room_for(state, want.s, want.most) for want in wants]
-        could = np.sum(rooms, axis=0)
+        with self._without_who_may_leave():
+            could = np.sum([room_for(state, want.s, want.most) for want in wants], axis=0)
         of = np.zeros(state.size, np.int64) if level is None else placer.domains.of[level]
-        costs, _ = self.victims.shared_costs(levels[-1], need, np.where(could > 0, of, -1))
+        costs, _ = self.victims.shared_costs(levels[0], need, np.where(could > 0, of, -1))
         # Who moves takes the room of the least, as a rule.
-        evicting = self.relocation.gpus * self.victims.gone.dearer(
-            levels[0].priority, levels[-1].priority
-        )
+        evicting = self.relocation.gpus * self.victims.gone.dearer(0, 0)
         costs = (costs + evicting) * _MOVES + self.relocation.toll
         prices = costs / np.maximum(could, 1)
         found = []
@@ -161,6 +162,27 @@ class _Emptying:
             if enough <= len(nodes):
                 found.append((int(costs[nodes[:enough]].sum()), d, nodes[:enough].tolist()))
         yield from (nodes for _, _, nodes in sorted(found)[:_MOST_DOMAINS])
+
+    @contextmanager
+    def _without_who_may_leave(self) -> Iterator[None]:
+        """Pretend that all pods are gone that may move or be evicted, each of them once."""
+        state = self.state
+        leave = {
+            (s, spot): pods for n in range(state.size) for s, spot, pods in self.relocation.here(n)
+        }
+        for n in range(state.size):
+            for priority, s, spot in self.victims.on_node(n):
+                if priority < self.below:
+                    leave[s, spot] = state.spots[s].get(spot, 0)
+        free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
+        state.give(((s, spot, pods) for (s, spot), pods in leave.items()), free, devices)
+        state.free += free
+        state.devices += devices
+        try:
+            yield
+        finally:
+            state.free -= free
+            state.devices -= devices
 
     def _evict(self, n: int, below: int) -> None:
         """Evict whoever is lesser from a node; gangs that lose all they can spare go whole."""

@@ -12,13 +12,14 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.clearing import clear_for
+from kantopt.search.clearing import Clearing, clear_for
 from kantopt.search.insertion.priority_list import priority_list
 from kantopt.search.insertion.zones import placer_of
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.preemption.reverse_trim import ReverseTrim
 from kantopt.search.relocation.cheapest import Cheapest
 from kantopt.search.relocation.relocate import Relocation
+from kantopt.search.relocation.rescue import rescue
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check, is_legal
@@ -171,7 +172,9 @@ class _Run:
             return
         gone, mark = self.preemption.victims.gone, self.state.mark()
         if gone.pods():
-            self._relocation.rescue(gone.podsets(), priority, self._send_elsewhere)
+            rescue(
+                self._relocation, gone.podsets(), priority, self._kept_from, self._send_elsewhere
+            )
             if not self.preemption.kept.holds():
                 self.state.undo(mark)
             self._done.append((self._done[-1][0], self.state.mark()))
@@ -179,7 +182,8 @@ class _Run:
     def _send_elsewhere(self, j: int) -> None:
         """Let lesser ones give way to a victim, unless that was tried in vain."""
         if self.preemption and j not in self._stuck and not self.deadline.cuts():
-            moved = self.preemption.send_elsewhere(j)
+            with self._kept_from(j):
+                moved = self.preemption.send_elsewhere(j)
             if not moved:
                 self._stuck.add(j)
 
@@ -199,20 +203,42 @@ class _Run:
                 if self.deadline.cuts():
                     return left
                 if not self._disturbed(j):
+                    mark, harm = self.state.mark(), self._harm()
                     with self._kept_from(j):
                         placed = self._place(j)
                     if not placed:
                         left.append(j)
+                    elif self._may_relocate(j) and self._harm() > harm:
+                        self._clear_at_less_harm(j, mark)
                     self._done.append((j, self.state.mark()))
         return left
+
+    def _harm(self) -> list[int]:
+        return self.preemption.victims.gone.harm() if self.preemption else []
+
+    def _clear_at_less_harm(self, j: int, mark: int) -> None:
+        """Place a job for which some were evicted at less harm, if there is a way: others move."""
+        if self._clearing is None or self.deadline.cuts():
+            return
+        harm, changes = self._harm(), self.state.journal[mark:]
+        self.state.undo(mark)
+        if not (self._clearing.place(j) and self._harm() < harm):
+            self.state.undo(mark)
+            for change in changes:
+                self.state.add(*change)
+
+    @cached_property
+    def _clearing(self) -> Clearing | None:
+        if not isinstance(self.preemption, Preemption):
+            return None
+        return Clearing(self.preemption, self._relocation, self.deadline.cuts)
 
     def _clear_for(self, jobs: Sequence[int]) -> None:
         """Place jobs for which some pods must move and lesser ones must go."""
         jobs = [j for j in jobs if self._may_disturb(j)]
-        if jobs and self.relocate and isinstance(self.preemption, Preemption):
+        if jobs and self.relocate and self._clearing is not None:
             self._relocation.look_everywhere()
-            over, place = self.deadline.cuts, self._fits_with_moves
-            for j in clear_for(self.preemption, self._relocation, jobs, place, over):
+            for j in clear_for(self._clearing, jobs, self._fits_with_moves):
                 self._done.append((j, self.state.mark()))
 
     def _fits_with_moves(self, j: int) -> bool:

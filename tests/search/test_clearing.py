@@ -8,9 +8,12 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.search.clearing import Clearing
 from kantopt.search.construct import How, construct
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
@@ -172,3 +175,33 @@ def test_who_moves_counts_as_much_as_who_goes_for_it() -> None:
     assert check(instance, placement) == []
     assert where(instance, placement, "new") == {"r7": 1}
     assert where(instance, placement, "eight") == {"x": 1}
+
+
+def cleared(instance: Instance) -> Placement:
+    """The placement once nodes are cleared for the job that waits."""
+    placer = Placer(Scores(State(instance), Strategy.BEST_FIT))
+    clearing = Clearing(Preemption(placer), Relocation(placer), lambda: False)
+    assert clearing.place(next(job.index for job in instance.jobs if job.waits))
+    assert check(instance, placer.state.placement()) == []
+    return placer.state.placement()
+
+
+def test_as_many_nodes_are_cleared_as_it_takes_if_who_is_there_may_both_move_and_go() -> None:
+    jobs = [
+        job("new", pods(count=2, cpu=0, gpu=8), priority=3),
+        *(job(f"low-{n}", pods(cpu=0, gpu=8, on=[n]), priority=1) for n in "ab"),
+    ]
+    instance = question([node("a", gpu=8), node("b", gpu=8)], jobs)
+    assert where(instance, cleared(instance), "new") == {"a": 1, "b": 1}
+
+
+def test_of_lesser_ones_the_least_go_and_others_move_to_where_they_were() -> None:
+    jobs = [
+        job("new", pods(count=2, cpu=0, gpu=8, topologyRequest={"required": "rack"}), priority=3),
+        job("middle", pods(cpu=0, gpu=8, on=["a"]), priority=2),
+        job("least", pods(count=2, cpu=0, gpu=8, on=["b", "x"]), priority=1),
+    ]
+    nodes = [node("a", gpu=8, rack="b/r"), node("b", gpu=8, rack="b/r"), node("x", gpu=8)]
+    placement = cleared(instance := question(nodes, jobs))
+    assert where(instance, placement, "middle") == {"x": 1}
+    assert where(instance, placement, "least") == {}

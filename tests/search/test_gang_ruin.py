@@ -87,7 +87,7 @@ def crowded(seed: int) -> Instance:
     return question(nodes, jobs, objectives=OBJECTIVES)
 
 
-@pytest.mark.parametrize("seed", [5, 11])
+@pytest.mark.parametrize("seed", [5, 17])
 def test_who_took_the_best_nodes_first_leaves_them_where_others_go_then_for_less(seed: int) -> None:
     again, once = values(seed, ()), values(seed, ("ruin-and-recreate",))
     assert again[:-1] < once[:-1]

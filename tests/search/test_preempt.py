@@ -106,6 +106,22 @@ def test_lesser_ones_give_way_to_a_victim_that_can_run_elsewhere(count: int) -> 
     assert where(instance, placement, "low") == {}
 
 
+def test_a_victim_runs_elsewhere_though_an_equal_of_who_left_room_there_may_not() -> None:
+    """The gang leaves six GPUs on b: room for the middle one, but not for who may not evict it."""
+    gang = [pods("near", gpu=2, on=["a"]), pods("far", gpu=6, on=["b"])]
+    jobs = [
+        job("middle", pods(gpu=4, on=["a"]), priority=5),
+        job("gang", *gang, priority=1),
+        job("low", pods(gpu=2, on=["a"]), priority=1),
+        job("j", pods(gpu=8, nodeSelector={"kind": "fast"}), priority=9),
+    ]
+    nodes = [node("a", gpu=8, labels={"kind": "fast"}), node("b", gpu=6)]
+    placement = built(instance := question(nodes, jobs), relocate=True)
+    assert where(instance, placement, "j") == {"a": 1}
+    assert where(instance, placement, "middle") == {"b": 1}
+    assert where(instance, placement, "low") == {}
+
+
 @pytest.mark.parametrize(
     ("victim", "preemptor"),
     [

@@ -186,10 +186,10 @@ class Cheapest(Relocation):
 
     def _weight(self, nodes: Sequence[int]) -> int:
         """What it would cost to move all pods off some nodes, with those that restart with them."""
-        podsets, jobs = self.state.instance.podsets, self._restarts.jobs
+        podsets, jobs = self.state.instance.podsets, self.restarts.jobs
         weight, whole = 0, set[int]()
         for n in nodes:
-            for s, _, pods in self._here(n):
+            for s, _, pods in self.here(n):
                 if podsets[s].running and podsets[s].job in jobs:
                     whole.add(podsets[s].job)
                 else:

@@ -5,7 +5,7 @@ Where the pods of a job restart together it moves as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
@@ -37,7 +37,7 @@ Push = Callable[[int, int, Mask], bool]
 class Relocation:
     """Finds pods to move for jobs; what cannot move stays.
 
-    Nobody is evicted but by whom ``rescue`` is given to send victims elsewhere.
+    Nobody is evicted.
 
     Pods leave for nodes that are not being cleared, so that the moves of one job can always be
     ordered: all of them first, then the job. Those that must be close stay in their domain, or all
@@ -48,15 +48,15 @@ class Relocation:
         self.placer, self.over = placer, placer.scores.over
         self.state = placer.state
         instance = self.state.instance
-        self._movers, self._restarts = Movers(self.state), Restarts(self.state)
+        self.movers, self.restarts = Movers(self.state), Restarts(self.state)
         self._singly = [
-            m or n for m, n in zip(self._movers.movable, self._movers.unsettled, strict=True)
+            m or n for m, n in zip(self.movers.movable, self.movers.unsettled, strict=True)
         ]
         """Of each pod set, whether its pods may go elsewhere one by one."""
         self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
         """Where running pods are that may move, by node."""
         for podset in instance.podsets:
-            if self._movers.movable[podset.index] or podset.job in self._restarts.jobs:
+            if self.movers.movable[podset.index] or podset.job in self.restarts.jobs:
                 for spot in sorted(podset.current):
                     if spot.node not in instance.held:
                         self._on_node[spot.node].append((podset.index, spot))
@@ -78,7 +78,7 @@ class Relocation:
         wants = self.placer.wants(j)
         if not self.placer.is_gang(j):
             wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
-        self._refresh()
+        self.refresh()
         need = max(sum(want.least for want in wants), self.placer.missing(j))
         some = need and self._failed < _PATIENCE and (self._free.any() or self._devices.any())
         if not (some and self._enough(wants)):
@@ -120,7 +120,7 @@ class Relocation:
 
     def _restarts_since(self, mark: int) -> bool:
         """Whether jobs that restart as a whole were touched: others may have fewer pods to move."""
-        instance, jobs = self.state.instance, self._restarts.jobs
+        instance, jobs = self.state.instance, self.restarts.jobs
         return bool(jobs) and any(
             instance.podsets[s].running and instance.podsets[s].job in jobs
             for s, _, _ in self.state.journal[mark:]
@@ -145,51 +145,16 @@ class Relocation:
             free[r] += np.maximum(state.devices[row], 0).sum()
         return bool((free >= asked).all())
 
-    def rescue(
-        self, evicted: Iterable[int], priority: int | None, push: Callable[[int], object]
-    ) -> None:
-        """Move pods of evicted pod sets, of a priority or higher, where there is room elsewhere.
-
-        ``push`` makes room for a job that finds none, if it can.
-        """
-        everywhere = np.ones(self.state.size, dtype=np.bool_)
-        jobs = {self.state.instance.podsets[s].job for s in evicted}
-        for job in sorted(
-            (self.state.instance.jobs[j] for j in jobs), key=lambda job: (-job.priority, job.index)
-        ):
-            if self.over() or (priority is not None and job.priority < priority):
-                return
-            short = [s for s in job.podsets if self._short(s)]
-            if short and job.index in self._restarts.jobs:
-                if not self._restarts.move(job.index, everywhere):
-                    push(job.index)
-                continue
-            movers = self._movers
-            if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
-                continue
-            mark, runs = self.state.mark(), any(self.state.placed[s] for s in job.podsets)
-            for s in short:
-                fill(self.placer.scores, s, self._short(s))
-            whole = job.all_victims or (job.is_gang and not runs)
-            if (whole and any(map(self._short, short))) or not self.state.pace.kept():
-                self.state.undo(mark)
-            if any(map(self._short, short)):
-                push(job.index)
-
-    def _short(self, s: int) -> int:
-        podset = self.state.instance.podsets[s]
-        return podset.count - self.state.placed[s] if podset.running else 0
-
     # -- what could leave
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Weigh the nodes anew that have changed."""
         self._weigh(self.state.changed_since(self._seen).tolist())
         self._seen = len(self.state.touched)
 
-    def _here(self, n: int) -> Iterator[Change]:
+    def here(self, n: int) -> Iterator[Change]:
         """Yield pods that may leave a node: running ones that may move, and new ones."""
-        spots, unsettled = self.state.spots, self._movers.unsettled
+        spots, unsettled = self.state.spots, self.movers.unsettled
         for s, spot in self._on_node[n]:
             if pods := spots[s].get(spot, 0):
                 yield s, spot, pods
@@ -201,12 +166,12 @@ class Relocation:
         state = self.state
         self._free[:, nodes], self._devices[:, nodes] = 0, 0
         self.toll[nodes], self.gpus[nodes] = 0, 0
-        pods = [change for n in nodes for change in self._here(n)]
+        pods = [change for n in nodes for change in self.here(n)]
         whole = set[tuple[int, int]]()
         for s, spot, number in pods:
             podset = state.instance.podsets[s]
             j = podset.job
-            if not podset.running or j not in self._restarts.jobs:
+            if not podset.running or j not in self.restarts.jobs:
                 self.toll[spot.node] += number * podset.running
                 self.gpus[spot.node] += number * podset.gpu_milli
             elif (j, spot.node) not in whole:
@@ -293,13 +258,13 @@ class Relocation:
         ``known`` remembers by shape, and by pod set where others have a say in its place. Those
         that restart together may take the room of each other.
         """
-        for s, spot, _ in self._here(n):
-            if not self._singly[s] or self.state.instance.podsets[s].job in self._restarts.close:
+        for s, spot, _ in self.here(n):
+            if not self._singly[s] or self.state.instance.podsets[s].job in self.restarts.close:
                 continue
-            untied = self._movers.untied(s)
+            untied = self.movers.untied(s)
             key = (self.state.shape[s].index, -1) if untied else (s, n)
             if key not in known:
-                within = self.state.allowed(s) if untied else self._movers.targets(s, spot)
+                within = self.state.allowed(s) if untied else self.movers.targets(s, spot)
                 nodes = np.flatnonzero(within)
                 known[key] = bool(rooms(self.state, self.state.shape[s], 1, nodes).any())
             if not known[key]:
@@ -324,14 +289,14 @@ class Relocation:
             return False
         mark, self._stuck = state.mark(), None
         elsewhere = ~mask_of(state.size, nodes)
-        singly, movers, mine = self._singly, self._movers, state.instance.jobs[j].podsets
+        singly, movers, mine = self._singly, self.movers, state.instance.jobs[j].podsets
         own = {s for s in mine if not (movers.untied(s) and movers.movable[s])}
         # The job's own pods stay: new ones, and where they say in which domain the others must be.
-        lifted = [change for n in nodes for change in self._here(n) if change[0] not in own]
+        lifted = [change for n in nodes for change in self.here(n) if change[0] not in own]
         close = {
-            (s, spot.node): elsewhere & self._movers.within_topology(s, spot.node)
+            (s, spot.node): elsewhere & self.movers.within_topology(s, spot.node)
             for s, spot, _ in lifted
-            if not self._movers.untied(s)
+            if not self.movers.untied(s)
         }
         for s, spot, pods in lifted:
             state.add(s, spot, -pods)
@@ -349,7 +314,7 @@ class Relocation:
             within = close.get((s, spot.node), elsewhere)
             left = pods - back
             if left and not self._send(s, spot, left, within, elsewhere, push):
-                if not self._restarts.leave(whole, elsewhere):
+                if not self.restarts.leave(whole, elsewhere):
                     self._stuck = spot.node
                     return False
                 gone.add(whole)
@@ -366,7 +331,7 @@ class Relocation:
 
     @cached_property
     def _ejection(self) -> Ejection:
-        return Ejection(self.state, self._movers, Fullest(self.state, self._movers))
+        return Ejection(self.state, self.movers, Fullest(self.state, self.movers))
 
     def _restart(self, lifted: Sequence[Change], elsewhere: Mask) -> bool:
         """Put back whole jobs of which pods were lifted, or move them, the largest pods first."""
@@ -380,7 +345,7 @@ class Relocation:
                 self.state.undo(mark)
                 moving.append(j)
         for j in moving:
-            if not self._restarts.move(j, elsewhere):
+            if not self.restarts.move(j, elsewhere):
                 self._stuck = apart[j][0][1].node
                 return False
         return True

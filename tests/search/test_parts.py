@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.parts.division import parts_of, summed
@@ -56,6 +57,26 @@ def test_a_job_that_cannot_change_ties_nothing_and_is_on_its_nodes_in_each_part(
         assert part.instance.jobs[0].name == "default/agent"
         assert part.instance.podsets[0].current == {Spot(0): 1}
         assert part.instance.podsets[0].count == 1
+
+
+@pytest.mark.parametrize("pinned", ["required", "off"])
+@pytest.mark.parametrize("what", [{"podDisruptionBudgets": True}, {"maxMoves": 1}])
+def test_what_only_a_whole_job_forbids_its_pods_is_forbidden_in_each_part(
+    what: dict[str, Any], pinned: str
+) -> None:
+    """A part has one of two pods that go together, or not at all, and may go one by one at most."""
+    budget = {"name": "pdb", "selector": {"matchLabels": {"job": "r"}}, "disruptionsAllowed": 1}
+    budgets = [budget] if "podDisruptionBudgets" in what else []
+    gang = job("r", pods(count=2, cpu=4, on=["a1", "b1"]), disruptionMode="all")
+    gang |= {"maxMoves": 1} if "maxMoves" in what else {}
+    more: dict[str, Any] = {"podDisruptionBudgets": budgets, "rules": {"pinned": pinned}}
+    jobs = [gang, waiting("x", "a", priority=9), waiting("y", "b", priority=9)]
+    limits = {} if budgets else {"evictions": 0}
+    instance = question(NODES, jobs, limits=limits, **more)
+    assert not freedom_of(instance).changes(0)
+    assert names(instance) == (APART if pinned == "required" else TOGETHER)
+    for part in parts_of(instance, tiers_of(instance)):
+        assert not freedom_of(part.instance).changes(0)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, APART), (1, TOGETHER), (2, APART)])

@@ -290,6 +290,21 @@ def test_pods_on_some_but_not_all_of_many_pieces_have_no_program() -> None:
     assert program_of(instance, tiers_of(instance), (0,), 0) is None
 
 
+def test_pods_that_take_nothing_of_the_pieces_have_no_program() -> None:
+    devices = [{"class": "gpu", "count": 1, "capacity": {"gpu": 1}}]
+    nodes = [{"name": name, "allocatable": {"cpu": 4}, "devices": devices} for name in "abc"]
+    share = [{"class": "gpu", "requests": {"gpu": "400m"}}]
+    running = [
+        {"name": f"r{name}", "podSets": [{"count": 1, "devices": share, "assignments": [place]}]}
+        for name in "abc"
+        for place in ({"node": name, "devices": [0]},)
+    ]
+    instance = question(nodes, running, []).instance(model("nodes_in_use", "moves"))
+    desk = desk_of(instance)
+    slots(desk, Deadline(None))
+    assert program_of(instance, tiers_of(instance), desk.incumbent.values, 0) is None
+
+
 def test_choosing_repeatably_and_quickly_is_equally_good() -> None:
     for seed in range(30):
         instance = vm_question(seed)

@@ -47,8 +47,10 @@ class Ties:
         self._union = Union(len(instance.nodes) + len(instance.jobs))
         self._sets: dict[int, tuple[frozenset[int], int | None]] = {}
         self._scarce = self._scarce_quotas() if instance.on(Rule.QUOTA) else []
-        self._bound = [freedom.changes(j) for j in range(len(instance.jobs))]
-        """Jobs that are tied to their nodes: those that change or use what could run short."""
+        loose = not instance.on(Rule.PINNED)
+        self._bound = [freedom.changes(j) or loose for j in range(len(instance.jobs))]
+        """Jobs that are tied to their nodes: those that change or use what could run short, and
+        where nothing pins pods all, as what holds one with all its pods might not hold some."""
         for scarce in self._scarce:
             for j in scarce.jobs:
                 self._bound[j] = True

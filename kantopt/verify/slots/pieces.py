@@ -82,8 +82,9 @@ def taken_by(instance: Instance, tier: Tier, spot: Spot) -> tuple[int, ...]:
 def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
     """Return the pieces of a tier of slots, or of nodes in use.
 
-    ``None`` if no rule or amount limits them, if a pod takes some but not all of several pieces
-    of a node or runs on other pieces than it asks for, or if amounts are too fine for tables.
+    ``None`` if no rule or amount limits them, if no pod takes any of them, if a pod takes some but
+    not all of several pieces of a node or runs on other pieces than it asks for, or if amounts are
+    too fine for tables.
     """
     judged = Rule.CAPACITY if tier.device_class is None else Rule.DEVICES
     if not instance.on(judged):
@@ -119,6 +120,8 @@ def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
         s: Ask(width, (request[r] // unit, rest(request))) for s, (width, request) in asked.items()
     }
     asks = {s: ask for s, ask in asks.items() if any(ask.request)}
+    if not asks:
+        return None
     loads = _loads(instance, tier, asks, offered)
     counting = counted(instance, tier)
     nodes = []

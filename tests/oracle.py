@@ -52,7 +52,10 @@ SUMS_OVER_JOBS = frozenset(
 
 
 def spots_of(instance: Instance, podset: PodSet) -> list[Spot]:
-    """Every place for a pod of a pod set: nodes with each choice of the devices it needs."""
+    """Every place for a pod of a pod set: nodes with each choice of the devices it needs.
+
+    Where nothing is asked of devices it may be without them as well.
+    """
     found = set(podset.current)
     if not podset.running or podset.movable or not instance.on(Rule.PINNED):
         for node in instance.nodes:
@@ -62,6 +65,8 @@ def spots_of(instance: Instance, podset: PodSet) -> list[Spot]:
             ]
             for choice in product(*choices):
                 found.add(Spot(node.index, tuple(sorted(d for part in choice for d in part))))
+            if not instance.on(Rule.DEVICES):
+                found.add(Spot(node.index))
     return sorted(found)
 
 

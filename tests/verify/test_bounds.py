@@ -205,11 +205,18 @@ def test_one_overfull_device_leaves_the_others_their_room() -> None:
     assert found["unplaced[priority=0, milli-GPU]"] == (0, 0)
 
 
-def test_odd_pods_that_tolerate_a_cordon_leave_whole_nodes() -> None:
+@pytest.mark.parametrize(
+    ("podset", "rules"),
+    [({"tolerations": [{"operator": "Exists"}]}, {}), ({}, {"eligibility": "off"})],
+)
+def test_odd_pods_that_a_cordon_does_not_keep_out_leave_whole_nodes(
+    podset: Document, rules: Document
+) -> None:
     """Three of four GPUs in use on a node that counts are none once they are on a cordoned one."""
     nodes = [node("a", gpu=4), node("b", gpu=4, unschedulable=True)]
-    odd = pods(gpu=3, on=["a"], tolerations=[{"operator": "Exists"}])
-    instance = question(nodes, [job("r", odd)], objectives=["fragmented_nodes", "stranded_gpus"])
+    jobs = [job("r", pods(gpu=3, on=["a"], **podset))]
+    objectives = ["fragmented_nodes", "stranded_gpus"]
+    instance = question(nodes, jobs, objectives=objectives, rules=rules)
     tiers = tiers_of(instance)
     moved = instance.current.replace({0: {Spot(1): 1}})
     assert check(instance, moved) == []

@@ -54,8 +54,11 @@ def _rest(instance: Instance, tier: Tier, *, evicts: bool) -> Rest | None:
     odd = [podset for podset in instance.podsets if podset.gpu_milli % unit]
     if any(not p.running or (evicts and p.index in evictable(instance)) for p in odd):
         return None
+    eligible, everywhere = instance.on(Rule.ELIGIBILITY), frozenset(range(len(nodes)))
     elsewhere = {spot.node for podset in odd for spot in podset.current} - counts
-    elsewhere |= {n for podset in odd for n in podset.allowed - counts if nodes[n].gpu_milli}
+    for podset in odd:
+        reached = podset.allowed if eligible else everywhere
+        elsewhere |= {n for n in reached - counts if nodes[n].gpu_milli}
     free = -sum(podset.count * podset.gpu_milli for podset in odd) % unit
     if elsewhere or not free:
         return None

@@ -293,15 +293,28 @@ def random_instance(seed: int) -> Instance:
     return build_instance(snapshot, jobs.jobs, with_last_plan(seed, snapshot, jobs, model))
 
 
-def without(instance: Instance, rule: Rule) -> Instance:
-    """Return the question with one rule switched off."""
+def rules_off(seed: int) -> tuple[Rule, ...]:
+    """Up to three rules to be switched off; the same for the same seed."""
+    rng = random.Random(f"rules off {seed}")
+    return tuple(rng.sample(list(Rule), rng.choice((1, 1, 2, 2, 3))))
+
+
+def without(instance: Instance, *rules: Rule) -> Instance:
+    """Return the question with some rules switched off."""
+    for rule in rules:
+        instance = _without(instance, rule)
+    return instance
+
+
+def _without(instance: Instance, rule: Rule) -> Instance:
     model = instance.model
     if rule is Rule.LIMITS:
-        return replace(instance, model=model.model_copy(update={"limits": Limits()}))
+        jobs = tuple(replace(job, most_moves=job.max_moves) for job in instance.jobs)
+        return replace(instance, jobs=jobs, model=model.model_copy(update={"limits": Limits()}))
     if rule is Rule.REQUIRED:
         return replace(instance, required=frozenset())
-    rules = model.rules.model_copy(update={rule.value: "off"})
-    return replace(instance, model=model.model_copy(update={"rules": rules}))
+    switched = model.rules.model_copy(update={rule.value: "off"})
+    return replace(instance, model=model.model_copy(update={"rules": switched}))
 
 
 def rules_that_matter(instance: Instance, value: Value | None, ways: Ways) -> list[Rule]:

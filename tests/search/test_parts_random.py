@@ -7,6 +7,7 @@ import random
 import pytest
 
 from kantopt.problem.derived.parts import Part
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -15,7 +16,7 @@ from kantopt.search.parts.division import parts_of, summed
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
-from tests.generate import random_instance
+from tests.generate import random_instance, rules_off, without
 from tests.oracle import best
 from tests.placements import random_placement
 from tests.pools import pooled_instance
@@ -37,19 +38,29 @@ def divided(instance: Instance) -> tuple[tuple[Tier, ...], tuple[Part, ...]]:
     return tiers, parts_of(instance, tiers) if tiers else ()
 
 
+def asked(kind: str, seed: int) -> Instance:
+    """A random question, such as several pools, or with some rules off."""
+    if kind == "pools":
+        return pooled_instance(seed)
+    return without(random_instance(seed), *(rules_off(seed) if kind == "rules off" else ()))
+
+
 @pytest.mark.parametrize("block", some(range(4)))
-@pytest.mark.parametrize("kind", ["one", "pools"])
+@pytest.mark.parametrize("kind", ["one", "pools", "rules off"])
 def test_the_optima_of_the_parts_make_the_optimum_of_the_whole(kind: str, block: int) -> None:
     tried = 0
     for seed in range(block, 120, 4):
-        instance = random_instance(seed) if kind == "one" else pooled_instance(seed)
+        instance = asked(kind, seed)
         tiers, parts = divided(instance)
         if len(parts) < 2:
             continue
         tried += 1
+        for part in parts:
+            standing = [i for i, s in enumerate(part.podsets) if s in part.share.bystanders]
+            assert all(map(freedom_of(part.instance).fixed, standing)), f"seed {seed}"
         assembly = Assembly(instance, parts, tiers, None)
         found = [optimum(part.instance, tiers) for part in parts]
-        if kind == "one" and len(tiers) == len(tiers_of(instance)):
+        if kind != "pools" and len(tiers) == len(tiers_of(instance)):
             expected = best(instance)[0]
         else:
             whole = optimum(instance, tiers)

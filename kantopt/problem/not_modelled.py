@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
+from kantopt.schema.answers.left import NotModelled
 from kantopt.schema.features import FEATURES, WORDS, Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodSet
-
-
-class Left(NamedTuple):
-    """Pods that ask for the same, and whether they are planned all the same."""
-
-    features: tuple[Feature, ...]
-    assumed: bool
-    pending: int
-    running: int
 
 
 def is_left_alone(podset: PodSet, assumed: Collection[Feature]) -> bool:
@@ -47,7 +38,7 @@ def why_left_alone(podsets: Iterable[PodSet], assumed: Collection[Feature]) -> s
     return f"it has pods {pods}, which is not modelled; {options} plans them all the same"
 
 
-def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left, ...]:
+def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[NotModelled, ...]:
     """Count the pods of some jobs that ask for what is not modelled, each of them once.
 
     Running pods that could not be disturbed anyway are left out: nothing is kept from them.
@@ -73,7 +64,12 @@ def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left,
             if own and free and not job.daemon:
                 running[own, not alone] += podset.running
     return tuple(
-        Left(tuple(f for f in FEATURES if f in key[0]), key[1], pending[key], running[key])
+        NotModelled(
+            features=tuple(f for f in FEATURES if f in key[0]),
+            assumed=key[1],
+            pending=pending[key],
+            running=running[key],
+        )
         for key in sorted(pending | running, key=lambda key: (key[1], sorted(key[0])))
     )
 

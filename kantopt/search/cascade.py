@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from kantopt.clock import Deadline
 from kantopt.problem.derived.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.schema.answers.cascade import Cascade, CascadeRound, Pushed
 from kantopt.search.construct import How, construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.step import Step
@@ -16,43 +17,6 @@ from kantopt.verify.victims.preemptors import preemptors_of
 
 MOST_ROUNDS = 8
 """Rounds that are followed; each one's victims are less important than the last one's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pushed:
-    """Pods of a job that would be pushed out, and for whom."""
-
-    job: str
-    priority: int
-    pods: int
-    by: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What the victims of the round before do when they are queued: who returns, who goes."""
-
-    returned: int
-    """Pods of them that run again."""
-    waiting: int
-    """Pods of them that do not."""
-    evicted: tuple[Pushed, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cascade:
-    """The rounds until nobody is pushed out any more.
-
-    ``complete`` is False where the time or the number of rounds ended it.
-    """
-
-    rounds: tuple[Round, ...]
-    complete: bool
-
-    @property
-    def depth(self) -> int:
-        """Rounds in which somebody is pushed out."""
-        return sum(1 for each in self.rounds if each.evicted)
 
 
 def cascade(
@@ -77,22 +41,22 @@ def cascade(
     Cascade | None
         ``None`` if the plan has no victims that are queued again.
     """
-    rounds: list[Round] = []
+    rounds: list[CascadeRound] = []
     step = Step(instance, instance.current, placement)
     while evicts(instance, placement):
         if rounds and (len(rounds) == MOST_ROUNDS or deadline.cuts()):
-            return Cascade(tuple(rounds), complete=False)
+            return _told(rounds, complete=False)
         over, bears = for_good(step, bears), bears.after(step)
         if all(job.index in over for job in instance.jobs if evicted(step, job)):
-            rounds += [Round(0, 0, ())] * bool(rounds)  # nobody is left who would wait again
+            rounds += [_NOBODY] * bool(rounds)  # nobody is left who would wait again
             break
         if deadline.cuts():
-            return Cascade((), complete=False)
+            return _told((), complete=False)
         instance = after_plan(instance, placement, over)
         placement = construct(instance, deadline, How(Strategy.BEST_FIT))
         step = Step(instance, instance.current, placement)
         rounds.append(_round(step))
-    return Cascade(tuple(rounds), complete=not deadline.cuts()) if rounds else None
+    return _told(rounds, complete=not deadline.cuts()) if rounds else None
 
 
 def evicts(instance: Instance, placement: Placement) -> bool:
@@ -103,7 +67,15 @@ def evicts(instance: Instance, placement: Placement) -> bool:
     )
 
 
-def _round(step: Step) -> Round:
+_NOBODY = CascadeRound(returned_pods=0, waiting_pods=0)
+
+
+def _told(rounds: Sequence[CascadeRound], *, complete: bool) -> Cascade:
+    depth = sum(1 for each in rounds if each.evicted)
+    return Cascade(depth=depth, complete=complete, rounds=tuple(rounds))
+
+
+def _round(step: Step) -> CascadeRound:
     instance = step.instance
     returned = waiting = 0
     evicted = []
@@ -117,5 +89,6 @@ def _round(step: Step) -> Round:
         if gone:
             other = preemptors.of_job(job)
             by = None if other is None else other.name
-            evicted.append(Pushed(job.name, job.priority, gone, by))
-    return Round(returned, waiting, tuple(evicted))
+            pushed = Pushed(job=job.name, priority=job.priority, pods=gone, for_job=by)
+            evicted.append(pushed)
+    return CascadeRound(returned_pods=returned, waiting_pods=waiting, evicted=tuple(evicted))

@@ -10,7 +10,8 @@ from kantopt.clock import Deadline
 from kantopt.problem.derived.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.cascade import Cascade, Pushed, Round, cascade
+from kantopt.schema.answers.cascade import Cascade, CascadeRound, Pushed
+from kantopt.search.cascade import cascade
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.step import Step
 from kantopt.verify.victims.ending import Bears
@@ -32,6 +33,11 @@ def tied(name: str, to: str, priority: int) -> Document:
     return job(name, pods(cpu=2, nodeAffinity=affinity), priority=priority)
 
 
+def pushed(name: str, priority: int) -> Pushed:
+    """One pod, for mid."""
+    return Pushed(job=name, priority=priority, pods=1, for_job="default/mid")
+
+
 ALL = Bears()
 
 
@@ -51,8 +57,9 @@ def follow(
 def test_a_victim_that_finds_no_lesser_one_pushes_nobody_out() -> None:
     instance = question(NODES[:1], [running("low", "a", 1), tied("top", "a", 9)])
     found = follow(instance, low=[], top=["a"])
-    assert found == Cascade((Round(0, 1, ()),), complete=True)
-    assert found.depth == 0
+    assert found == Cascade(
+        depth=0, complete=True, rounds=(CascadeRound(returned_pods=0, waiting_pods=1),)
+    )
 
 
 def test_each_victim_takes_the_place_of_a_lesser_one() -> None:
@@ -60,10 +67,10 @@ def test_each_victim_takes_the_place_of_a_lesser_one() -> None:
     instance = question(NODES, [*jobs, tied("top", "a", 9)])
     found = follow(instance, mid=[], top=["a"])
     assert [each.evicted for each in found.rounds] == [
-        (Pushed("default/least", 1, 1, "default/mid"),),
+        (pushed("default/least", 1),),
         (),
     ]
-    assert [(each.returned, each.waiting) for each in found.rounds] == [(1, 0), (0, 1)]
+    assert [(each.returned_pods, each.waiting_pods) for each in found.rounds] == [(1, 0), (0, 1)]
     assert found.depth == 1
     assert found.complete
 
@@ -102,8 +109,8 @@ def test_what_earlier_rounds_ended_of_a_job_counts_in_later_ones() -> None:
         found = follow(
             instance, bears=Bears({"default/many": most}), mid=[], many=["b"], top=["a"], peak=["c"]
         )
-        assert found.rounds[0].evicted == (Pushed("default/many", 3, 1, "default/mid"),)
-        assert [each.waiting for each in found.rounds] == waiting
+        assert found.rounds[0].evicted == (pushed("default/many", 3),)
+        assert [each.waiting_pods for each in found.rounds] == waiting
         assert found.complete
 
 
@@ -115,7 +122,8 @@ def test_without_victims_there_is_nothing_to_follow() -> None:
 def test_what_time_cuts_short_is_not_complete() -> None:
     jobs = [running("mid", "a", 5), running("low", "b", 3), tied("top", "a", 9)]
     instance = question(NODES[:2], jobs)
-    assert follow(instance, Deadline(0.0), mid=[], top=["a"]) == Cascade((), complete=False)
+    found = follow(instance, Deadline(0.0), mid=[], top=["a"])
+    assert found == Cascade(depth=0, complete=False)
 
 
 def test_a_budget_has_less_left_for_whom_the_victims_would_push_out() -> None:
@@ -175,7 +183,7 @@ def test_a_role_of_which_no_pod_runs_is_nobody_to_push_out() -> None:
     assert [role.name for role in elastic.roles] == ["runs"]
     assert [(need.job, need.roles) for need in after.topology_needs] == [(elastic.index, (0,))]
     assert [after.podsets[s].role for s in elastic.podsets] == [0]
-    assert follow(instance, low=[], top=["a"]).rounds[0].returned == 1
+    assert follow(instance, low=[], top=["a"]).rounds[0].returned_pods == 1
 
 
 def test_victims_that_nobody_makes_anew_push_nobody_out() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from kantopt.planning.document.claims import as_standing
 from kantopt.planning.document.goals import goal_rows
@@ -28,8 +27,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.memory import moved_bytes
 from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
-from kantopt.schema.answers import cascade as cascades
 from kantopt.schema.answers import plan as docs
+from kantopt.schema.answers.cascade import Cascade
 from kantopt.schema.answers.explanation import Steps
 from kantopt.schema.answers.left import NotModelled
 from kantopt.schema.base import API_VERSION
@@ -40,9 +39,6 @@ from kantopt.verify.step import Step, Violation
 from kantopt.verify.victims.ending import for_good
 from kantopt.verify.victims.preemptors import Preemptors, preemptors_of
 from kantopt.version import __version__
-
-if TYPE_CHECKING:
-    from kantopt.search.cascade import Cascade
 
 _NOBODY: Mapping[str, tuple[PodRef, ...]] = MappingProxyType({})
 
@@ -111,7 +107,7 @@ def plan_document(
         not_modelled=_not_modelled(question, instance.model),
         left_aside=no_less_important(question, instance),
         held_back=held_back(question, instance.model),
-        cascade=None if answer.cascade is None else _cascade(answer.cascade),
+        cascade=answer.cascade,
         pre_existing=tuple(map(as_standing, answer.standing)),
         warnings=answer.warnings,
         model=instance.model,
@@ -152,34 +148,8 @@ def _not_modelled(question: Question, model: Model) -> tuple[NotModelled, ...]:
     asked = (job for job in question.jobs if asked_for(job, model.pending))
     others = (running_only(job) for job in question.jobs if not asked_for(job, model.pending))
     jobs = (*asked, *(job for job in others if job is not None))
-    return tuple(
-        NotModelled(
-            features=left.features,
-            assumed=left.assumed,
-            pending=left.pending,
-            running=left.running,
-        )
-        for left in count_left(jobs, model.assume)
-        if left.pending or left.running
-    )
-
-
-def _cascade(found: Cascade) -> cascades.Cascade:
-    return cascades.Cascade(
-        depth=found.depth,
-        complete=found.complete,
-        rounds=tuple(
-            cascades.CascadeRound(
-                returned_pods=each.returned,
-                waiting_pods=each.waiting,
-                evicted=tuple(
-                    cascades.Pushed(job=x.job, priority=x.priority, pods=x.pods, for_job=x.by)
-                    for x in each.evicted
-                ),
-            )
-            for each in found.rounds
-        ),
-    )
+    found = count_left(jobs, model.assume)
+    return tuple(left for left in found if left.pending or left.running)
 
 
 def _summary(

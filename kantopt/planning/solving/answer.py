@@ -17,9 +17,10 @@ from kantopt.problem.difference import apply
 from kantopt.problem.placement import Placement
 from kantopt.problem.stricter import stricter_rules
 from kantopt.schema.answers import plan as docs
+from kantopt.schema.answers.cascade import Cascade
 from kantopt.schema.answers.left import stricter_words
 from kantopt.schema.model import Rule
-from kantopt.search.cascade import Cascade, cascade
+from kantopt.search.cascade import cascade
 from kantopt.search.reasons import first_reason, get_ready
 from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SQUEAKY_WHEEL, techniques
 from kantopt.verify.replay import replay

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.planning.document.identity import (
-    budget_refs,
-    identified,
-    node_refs,
-    snapshot_ref,
-    touched_nodes,
-)
+from kantopt.planning.document.identity import identified, refs_of, snapshot_ref
 from kantopt.planning.document.left import held_back
 from kantopt.planning.document.timing import timed
 from kantopt.planning.question import Question
@@ -176,6 +170,7 @@ def refreshed(plan: Plan, question: Question) -> Plan:
     moves: tuple[Move, ...] = tuple(map(named, plan.moves))
     evictions: tuple[Eviction, ...] = tuple(map(named, plan.evictions))
     assignments: tuple[Binding, ...] = tuple(map(named, plan.assignments))
+    nodes, budgets = refs_of(question.snapshot, assignments, evictions, moves)
     snapshot = snapshot_ref(question)
     today = plan.model_copy(
         update={
@@ -183,10 +178,8 @@ def refreshed(plan: Plan, question: Question) -> Plan:
             "assignments": assignments,
             "evictions": evictions,
             "moves": moves,
-            "nodes": node_refs(
-                question.snapshot, touched_nodes((*assignments, *evictions, *moves))
-            ),
-            "budgets": budget_refs(question.snapshot, (*evictions, *moves)),
+            "nodes": nodes,
+            "budgets": budgets,
             "jobs": tuple(jobs.get((job.namespace, job.name), job) for job in plan.jobs),
         }
     )

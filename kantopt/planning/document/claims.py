@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.planning.document.identity import identified
 from kantopt.planning.document.timing import timed
+from kantopt.schema.answers.actions import summary_of
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
 from kantopt.schema.answers.plan import Tier as Row
 from kantopt.schema.base import Part
 from kantopt.schema.dump import dump_data
 from kantopt.verify.step import Violation
-
-_Facts = dict[str, int | bool]
 
 
 def false_claims(plan: Plan) -> list[Standing]:
@@ -55,24 +54,10 @@ def _identity(plan: Plan) -> Iterator[Standing]:
 
 
 def _summary(plan: Plan) -> Iterator[Standing]:
-    placed = sum(item.count for item in plan.assignments)
-    evicted = sum(item.count for item in plan.evictions)
-    moved = sum(item.count for item in plan.moves if not item.stopover)
-    facts: _Facts = {
-        "placed_jobs": len({item.job for item in plan.assignments}),
-        "placed_pods": placed,
-        "unplaced_jobs": len(plan.unplaced),
-        "unplaced_pods": sum(item.pods for item in plan.unplaced),
-        "evicted_pods": evicted,
-        "moved_pods": moved,
-        "stopovers": sum(item.count for item in plan.moves if item.stopover),
-        "leftover_pods": sum(item.count for item in plan.assignments if item.leftover),
-        "leftover_jobs": len({item.job for item in plan.assignments if item.leftover}),
-        "changes": bool(placed or evicted or moved),
-    }
-    for name, fact in facts.items():
-        alias = type(plan.summary).model_fields[name].alias or name
-        yield from compared(f"summary.{alias}", getattr(plan.summary, name), fact)
+    true = summary_of(plan.assignments, plan.evictions, plan.moves, plan.unplaced)
+    for name, field in type(true).model_fields.items():
+        stated, fact = getattr(plan.summary, name), getattr(true, name)
+        yield from compared(f"summary.{field.alias or name}", stated, fact)
 
 
 def _timing(plan: Plan) -> Iterator[Standing]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.planning.document.claims import claim, compared, listed
 from kantopt.planning.document.goals import goal_rows
+from kantopt.planning.document.left import jobs_short
 from kantopt.planning.failing import bears_of
 from kantopt.planning.question import Question
 from kantopt.problem.cluster import Spot
@@ -94,20 +95,16 @@ def _goals(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
 
 
 def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
-    facts = {}
-    for job in instance.jobs:
-        pending = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
-        wanted = sum(podset.count for podset in pending)
-        left = wanted - sum(final.placed(podset.index) for podset in pending)
-        if left:
-            facts[job.name] = f"{left} of {wanted} pods at priority {job.priority}"
-    stated = {
-        item.job: f"{item.pods} of {item.wanted} pods at priority {item.priority}"
-        for item in plan.unplaced
-    }
+    short = jobs_short(instance, final)
+    facts = {job.name: _short(left, wanted, job.priority) for job, left, wanted in short}
+    stated = {item.job: _short(item.pods, item.wanted, item.priority) for item in plan.unplaced}
     for name in sorted(facts.keys() | stated.keys()):
         one, other = stated.get(name, "nothing"), facts.get(name, "nothing")
         yield from compared(f"unplaced {name}", one, other)
+
+
+def _short(pods: int, wanted: int, priority: int) -> str:
+    return f"{pods} of {wanted} pods at priority {priority}"
 
 
 def _victims(

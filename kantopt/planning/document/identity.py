@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Sequence
 
 from kantopt.planning.question import Question
-from kantopt.schema.answers.actions import PlanAction, nodes_of
-from kantopt.schema.answers.plan import BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
+from kantopt.schema.answers.actions import nodes_of
+from kantopt.schema.answers.plan import (
+    Binding,
+    BudgetRef,
+    Eviction,
+    Move,
+    NodeRef,
+    Plan,
+    SnapshotRef,
+)
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.snapshot import HOSTNAME, ClusterSnapshot
 
@@ -38,33 +46,30 @@ def running_pods(snapshot: ClusterSnapshot) -> int:
     return sum(job.running for job in snapshot.jobs)
 
 
-def touched_nodes(steps: Iterable[PlanAction]) -> frozenset[str]:
-    """Names of the nodes that pods leave or go to."""
-    return frozenset(name for step in steps for name in nodes_of(step))
-
-
-def node_refs(snapshot: ClusterSnapshot, names: Collection[str]) -> tuple[NodeRef, ...]:
-    """Say by what nodes are known, as far as the snapshot tells; in its order."""
-    return tuple(
-        NodeRef(
-            name=node.name,
-            uid=node.uid,
-            resource_version=node.resource_version,
-            hostname=node.labels.get(HOSTNAME, ""),
-        )
-        for node in snapshot.nodes
-        if node.name in names and (node.uid or node.resource_version)
-    )
-
-
-def budget_refs(
-    snapshot: ClusterSnapshot, steps: Iterable[Eviction | Move]
-) -> tuple[BudgetRef, ...]:
-    """Say uid and resource version of the budgets that steps use up; in the snapshot's order."""
-    used = {name for step in steps for name in step.budgets}
-    named = ((item.full_name, item) for item in snapshot.pod_disruption_budgets)
-    return tuple(
-        BudgetRef(name=name, uid=item.uid, resource_version=item.resource_version)
-        for name, item in named
-        if name in used and (item.uid or item.resource_version)
+def refs_of(
+    snapshot: ClusterSnapshot,
+    assignments: Sequence[Binding],
+    evictions: Sequence[Eviction],
+    moves: Sequence[Move],
+) -> tuple[tuple[NodeRef, ...], tuple[BudgetRef, ...]]:
+    """Say by what nodes and budgets that actions name are known, as far as the snapshot tells."""
+    leaving: tuple[Eviction | Move, ...] = (*evictions, *moves)
+    nodes = {name for items in (assignments, leaving) for item in items for name in nodes_of(item)}
+    budgets = {name for item in leaving for name in item.budgets}
+    return (
+        tuple(
+            NodeRef(
+                name=node.name,
+                uid=node.uid,
+                resource_version=node.resource_version,
+                hostname=node.labels.get(HOSTNAME, ""),
+            )
+            for node in snapshot.nodes
+            if node.name in nodes and (node.uid or node.resource_version)
+        ),
+        tuple(
+            BudgetRef(name=item.full_name, uid=item.uid, resource_version=item.resource_version)
+            for item in snapshot.pod_disruption_budgets
+            if item.full_name in budgets and (item.uid or item.resource_version)
+        ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.answers.left import HeldBack, LeftAside
@@ -20,23 +21,32 @@ Why = Callable[[int], tuple[str, str]]
 def left_pending(instance: Instance, placement: Placement, why: Why) -> tuple[Unplaced, ...]:
     """List the jobs of which pending pods are not bound, each with the reason."""
     found = []
+    for job, left, wanted in jobs_short(instance, placement):
+        rule, message = why(job.index)
+        found.append(
+            Unplaced(
+                job=job.name,
+                priority=job.priority,
+                pods=left,
+                wanted=wanted,
+                rule=rule,
+                message=message,
+            )
+        )
+    return tuple(found)
+
+
+def jobs_short(instance: Instance, placement: Placement) -> Iterator[tuple[Job, int, int]]:
+    """Yield the jobs of which pending pods are not bound, with how many of how many.
+
+    Of a placement that is not legal more may be bound than there are.
+    """
     for job in instance.jobs:
-        pending = [p for p in map(instance.podsets.__getitem__, job.podsets) if not p.running]
+        pending = [instance.podsets[s] for s in instance.pending_of(job.index)]
         wanted = sum(podset.count for podset in pending)
         left = wanted - sum(placement.placed(podset.index) for podset in pending)
         if left:
-            rule, message = why(job.index)
-            found.append(
-                Unplaced(
-                    job=job.name,
-                    priority=job.priority,
-                    pods=left,
-                    wanted=wanted,
-                    rule=rule,
-                    message=message,
-                )
-            )
-    return tuple(found)
+            yield job, left, wanted
 
 
 def no_less_important(question: Question, instance: Instance) -> LeftAside | None:

@@ -8,13 +8,7 @@ from types import MappingProxyType
 
 from kantopt.planning.document.claims import as_standing
 from kantopt.planning.document.goals import goal_rows
-from kantopt.planning.document.identity import (
-    budget_refs,
-    identified,
-    node_refs,
-    snapshot_ref,
-    touched_nodes,
-)
+from kantopt.planning.document.identity import identified, refs_of, snapshot_ref
 from kantopt.planning.document.left import held_back, no_less_important
 from kantopt.planning.document.timing import timed
 from kantopt.planning.failing import bears_of
@@ -28,6 +22,7 @@ from kantopt.problem.memory import moved_bytes
 from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
 from kantopt.schema.answers import plan as docs
+from kantopt.schema.answers.actions import summary_of
 from kantopt.schema.answers.cascade import Cascade
 from kantopt.schema.answers.explanation import Steps
 from kantopt.schema.answers.left import NotModelled
@@ -69,11 +64,11 @@ def plan_document(
 
     ``named`` gives the pods of actions that mean certain ones, by id; others get any that fit.
     """
-    step = Step(instance, instance.current, answer.placement)
     assignments, evictions, moves = documented_actions(
         question, instance, answer.placement, answer.waves, named
     )
     acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
+    nodes, budgets = refs_of(question.snapshot, assignments, evictions, moves)
     no_turn = question.spared(instance.model).no_turn
     plan = docs.Plan(
         api_version=API_VERSION,
@@ -85,7 +80,7 @@ def plan_document(
             snapshot=snapshot_ref(question),
             read_as=question.read_as,
         ),
-        summary=_summary(instance, step, assignments, moves),
+        summary=summary_of(assignments, evictions, moves, answer.unplaced),
         solver=answer.solver,
         objectives=answer.tiers,
         goals=goal_rows(instance, answer.placement),
@@ -93,8 +88,8 @@ def plan_document(
         evictions=evictions,
         moves=moves,
         waves=_documented_waves(answer.waves),
-        nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
-        budgets=budget_refs(question.snapshot, (*evictions, *moves)),
+        nodes=nodes,
+        budgets=budgets,
         unplaced=tuple(
             item.model_copy(
                 update={
@@ -150,32 +145,6 @@ def _not_modelled(question: Question, model: Model) -> tuple[NotModelled, ...]:
     jobs = (*asked, *(job for job in others if job is not None))
     found = count_left(jobs, model.assume)
     return tuple(left for left in found if left.pending or left.running)
-
-
-def _summary(
-    instance: Instance,
-    step: Step,
-    binds: Sequence[docs.Binding],
-    moves: Sequence[docs.Move],
-) -> docs.Summary:
-    pending = [podset for podset in instance.podsets if not podset.running]
-    bound = {podset.index: step.bound(podset.index) for podset in pending}
-    running = [podset.index for podset in instance.podsets if podset.running]
-    evicted = sum(step.evicted(s) for s in running)
-    moved = sum(step.moved(s) for s in running)
-    placed = sum(bound.values())
-    return docs.Summary(
-        placed_jobs=len({p.job for p in pending if bound[p.index]}),
-        placed_pods=placed,
-        unplaced_jobs=len({p.job for p in pending if bound[p.index] < p.count}),
-        unplaced_pods=sum(p.count - bound[p.index] for p in pending),
-        evicted_pods=evicted,
-        moved_pods=moved,
-        stopovers=sum(move.count for move in moves if move.stopover),
-        leftover_pods=sum(bind.count for bind in binds if bind.leftover),
-        leftover_jobs=len({bind.job for bind in binds if bind.leftover}),
-        changes=bool(placed or evicted or moved),
-    )
 
 
 class _Pods:
@@ -301,10 +270,11 @@ def steps_of(
     if placement is None or not waves:
         return None
     binds, evictions, moves = documented_actions(question, instance, placement, waves)
+    summary = summary_of(binds, evictions, moves, ())
     return Steps(
-        placed_pods=sum(item.count for item in binds),
-        evicted_pods=sum(item.count for item in evictions),
-        moved_pods=sum(item.count for item in moves if not item.stopover),
+        placed_pods=summary.placed_pods,
+        evicted_pods=summary.evicted_pods,
+        moved_pods=summary.moved_pods,
         assignments=binds,
         evictions=evictions,
         moves=moves,

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 AGAIN = 2
 """Searches for a placement with an order after the first one, where the clock decides nothing."""
 Key = tuple[int, ...]
+"""Required jobs that a placement leaves out, then its tier values: the smaller the better."""
 NO_ORDER = (
     "a placement was found that is better, but no legal order of the steps to it: this plan is the "
     "best of those that have one"
 )
 """Warns of what a plan is not, where it is not proved to be the best."""
-"""Required jobs that a placement leaves out, then its tier values: the smaller the better."""
 
 
 def executable(run: Run) -> tuple[Placement, tuple[Wave, ...]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kantopt.schema.answers.explanation import Steps
-from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan, Summary, Unplaced
 
 PlanAction = Binding | Eviction | Move
 Place = tuple[str, tuple[int, ...]]
@@ -51,6 +51,34 @@ def nodes_of(action: PlanAction) -> tuple[str, ...]:
 def namespace_of(job: str) -> str:
     """Return the namespace of a job that is named with it."""
     return job.partition("/")[0]
+
+
+def summary_of(
+    assignments: Sequence[Binding],
+    evictions: Sequence[Eviction],
+    moves: Sequence[Move],
+    unplaced: Sequence[Unplaced],
+) -> Summary:
+    """Count what actions come to, and what they leave pending."""
+    fills = [item for item in assignments if item.leftover]
+    placed, evicted = _pods(assignments), _pods(evictions)
+    moved = _pods([item for item in moves if not item.stopover])
+    return Summary(
+        placed_jobs=len({item.job for item in assignments}),
+        placed_pods=placed,
+        unplaced_jobs=len(unplaced),
+        unplaced_pods=sum(item.pods for item in unplaced),
+        evicted_pods=evicted,
+        moved_pods=moved,
+        stopovers=_pods(moves) - moved,
+        leftover_pods=_pods(fills),
+        leftover_jobs=len({item.job for item in fills}),
+        changes=bool(placed or evicted or moved),
+    )
+
+
+def _pods(actions: Sequence[PlanAction]) -> int:
+    return sum(action.count for action in actions)
 
 
 def disturbed(plan: Plan) -> dict[str, str]:

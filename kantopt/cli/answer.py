@@ -10,13 +10,14 @@ from kantopt.cli.output import complain
 from kantopt.cli.shown import Shown, domains_read, size_read
 
 if TYPE_CHECKING:
+    from kantopt.clock import Stop
     from kantopt.planning.plan import Result
     from kantopt.planning.question import Question
     from kantopt.schema.answers.plan import Plan
 
 
 def plan_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
-    """Exit code of a plan that has been written, by what was asked for; as :func:`write_plan`."""
+    """Exit code of a plan, by what was asked for; without a result it is that of the run before."""
     if plan.solver.status == "INFEASIBLE":
         return 4
     # A plan that is taken over places what is required: else it would have been searched for again.
@@ -32,22 +33,28 @@ def plan_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
     return 2 if plan.summary.changes else 0
 
 
-def write_plan(
+def give_plan(
     plan: "Plan",
     result: "Result | None",
     question: "Question",
     run: Run,
     shown: Shown,
-    *,
-    interrupted: bool,
-) -> None:
-    """Write a plan as it was asked for; without a result it is that of the run before.
+    stop: "Stop",
+    code: int,
+) -> int:
+    """Write a plan as it was asked for, then what the run leaves behind; return the exit code.
+
+    ``code`` is the plan's own; that of a signal takes its place. Without a result the plan is that
+    of the run before.
 
     One without a step, of a run that had no time to look or was interrupted before it had found
     any, does not take the place of what is in a file: such a run does not end with 0.
     """
+    from kantopt.cli.endings import unless_hung_up
+    from kantopt.cli.signals import exit_code
+
     shown = shown.of(question)
-    status = plan.solver.status
+    status, interrupted = plan.solver.status, stop.signal is not None
     empty = status == "UNKNOWN" or (
         interrupted and status == "FEASIBLE" and not plan.summary.changes
     )
@@ -87,8 +94,12 @@ def write_plan(
             )
         return shown.on_screen([*blocks, *run.blocks()], to_file=to_file)
 
-    shown.write(plan, laid_out)
-    if not shown.in_table:
-        shown.warn(plan.warnings, question.notes)
-    if not shown.quiet:
-        run.tell(plan, in_table=shown.in_table)
+    with unless_hung_up(stop):
+        shown.write(plan, laid_out)
+        if not shown.in_table:
+            shown.warn(plan.warnings, question.notes)
+        if not shown.quiet:
+            run.tell(plan, in_table=shown.in_table)
+    code = exit_code(stop, code)
+    run.finish(plan, question, code)
+    return code

@@ -93,7 +93,7 @@ def capacity(
     files: opt.FilesAndJob,
     *,
     search: lim.SearchOptions,
-    reading: opt.Reading,
+    reading: opt.PlanReading,
     answer: AnswerOptions,
     job: Annotated[
         str | None,

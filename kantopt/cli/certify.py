@@ -20,7 +20,7 @@ def certify(
     context: typer.Context,
     files: opt.Files,
     search: lim.SearchOptions,
-    reading: opt.Reading,
+    reading: opt.PlanReading,
     answer: AnswerOptions,
     plan: Annotated[
         str | None,

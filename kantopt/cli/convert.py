@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import all_dumped, check_output_file, complain, dumped, emit, format_of
 from kantopt.errors import UsageError
 from kantopt.formats.exports import ExportName
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Form = Literal["yaml", "json", "wide"]
 
 
+@with_groups
 def convert(
     files: Annotated[
         list[str],
@@ -46,9 +48,9 @@ def convert(
             show_default=False,
         ),
     ] = None,
-    gated: opt.Gated = False,
+    *,
+    reading: opt.Reading,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
     processor: Annotated[
         str,
         typer.Option(
@@ -83,7 +85,7 @@ def convert(
     from kantopt.report.words import words_about
 
     check_output_file(output_file, files)
-    how = opt.import_as(gated, pending, topology)
+    how = reading.given(pending)
     if to is not None:
         return _export(to, files, source, how, output, output_file, quiet=quiet, verbose=verbose)
     if source is None:

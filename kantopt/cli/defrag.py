@@ -10,7 +10,7 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import plan_code, write_plan
+from kantopt.cli.answer import give_plan, plan_code
 from kantopt.cli.groups import with_groups
 from kantopt.cli.habits import Habits
 from kantopt.cli.output import complain
@@ -33,7 +33,7 @@ def defrag(
     context: typer.Context,
     files: opt.Files,
     search: lim.SearchOptions,
-    reading: opt.Reading,
+    reading: opt.PlanReading,
     answer: AnswerOptions,
     habits: Habits,
     pace: Pace,
@@ -95,8 +95,7 @@ def defrag(
     written all the same), 64 usage, 65 bad data or too old, 66 missing input, 73 cannot create, 74
     write failed, 75 lock held, 129, 130 and 143 interrupted (the best plan is written).
     """
-    from kantopt.cli.endings import unless_hung_up
-    from kantopt.cli.signals import exit_code, stop_on_signals
+    from kantopt.cli.signals import stop_on_signals
 
     shown = answer.shown(output, output_file, files)
     limits = _limits(max_moves, max_evictions, limit or ())
@@ -125,34 +124,22 @@ def defrag(
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
-            plan, result = run.unchanged(question, wanted.model, search.deciding(settings)), None
-            if plan is not None:
-                stop.begin()
-            else:
-                result = defragment(
-                    question,
-                    wanted,
-                    settings,
-                    deadline,
-                    progress.tell,
-                    solver,
-                    run.last,
-                    again=run.again,
-                )
+
+            deciding = search.deciding(settings)
+            plan, result = run.unchanged(question, wanted.model, deciding, stop), None
+            if plan is None:
+                how = (settings, deadline, progress.tell, solver, run.last)
+                result = defragment(question, wanted, *how, again=run.again)
                 plan = run.stamped(result.plan, question, whole=not stop.wished())
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()
         if not answer.quiet:
             complain("warning", pace.vain(plan), answer.log_format)
-        with unless_hung_up(stop):
-            write_plan(plan, result, question, run, shown, interrupted=stop.signal is not None)
         code = plan_code(plan, result, detailed=detailed_exitcode)
         if require_goal and impossible(plan):
             code = 4
-        code = exit_code(stop, code)
-        run.finish(plan, question, code)
-    return code
+        return give_plan(plan, result, question, run, shown, stop, code)
 
 
 def _limits(

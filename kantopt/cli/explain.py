@@ -17,7 +17,7 @@ _LIMITS = lim.Limits("5s")  # type: ignore[arg-type]
 @with_groups
 def explain(
     files: opt.FilesAndJob,
-    reading: opt.Reading,
+    reading: opt.PlanReading,
     answer: AnswerOptions,
     limits: lim.Limits = _LIMITS,
     job: Annotated[

@@ -20,7 +20,7 @@ from kantopt.cli.output import (
     tell_news,
 )
 from kantopt.cli.shown import Shown
-from kantopt.clock import utc_now
+from kantopt.clock import Stop, utc_now
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Run:
             check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
 
     def unchanged(
-        self, question: "Question", model: "Model", options: Mapping[str, object]
+        self, question: "Question", model: "Model", options: Mapping[str, object], stop: Stop
     ) -> "Plan | None":
         """Return the plan of the run before if it still answers; ``None``: plan.
 
@@ -168,6 +168,8 @@ class Run:
             What is asked.
         options
             All else that has a say in the plan, by name.
+        stop
+            Told if there is an answer.
 
         Raises
         ------
@@ -189,7 +191,9 @@ class Run:
             self.again = found.plan.solver.status != "UNKNOWN"
             return None
         self.reused = True
-        return refreshed(found.plan, question)
+        last = refreshed(found.plan, question)
+        stop.begin()
+        return last
 
     def stamped(self, plan: "Plan", question: "Question", *, whole: bool) -> "Plan":
         """Return the plan as it is kept; ``whole``: the run was not ended before its time."""

@@ -5,14 +5,18 @@ from typing import Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import complain
-from kantopt.cli.shown import asked_for
+from kantopt.cli.shown import Look
 
 Form = Literal["table", "json", "yaml", "html"]
 
 
+@with_groups
 def metrics(
     files: opt.Files,
+    reading: opt.Reading,
+    look: Look,
     model: opt.ModelName = None,
     slot: Annotated[
         list[str] | None,
@@ -28,14 +32,9 @@ def metrics(
             help="Count slots per device of this class, such as numa; default: per node.",
         ),
     ] = None,
-    gated: opt.Gated = False,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
     output: Annotated[Form | None, opt.output_as()] = None,
     output_file: Annotated[str | None, opt.document_to("the metrics")] = None,
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Measure a cluster, before and after a plan.
 
@@ -43,16 +42,14 @@ def metrics(
     priority, nodes in use, how far gangs are spread (JTTED), how long jobs have waited (JWTD).
     Needs no solver.
     """
-    from kantopt.cli.progress import Progress
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
     from kantopt.planning.wanted import model_pending
 
-    shown = asked_for(output, output_file, color, quiet=quiet, inputs=files)
-    how = opt.import_as(gated, pending, topology)
-    with Progress(verbose=verbose, quiet=quiet) as progress:
-        question = read_question(files, how)
+    shown = look.shown(output, output_file, files)
+    with look.progress() as progress:
+        question = read_question(files, reading.given(pending))
         progress.reach("measuring")
         chosen = judging_model(question, model)
         if question.plan is None:  # which jobs a plan was made for stands in the plan
@@ -67,6 +64,6 @@ def metrics(
         lambda _: metrics_blocks(report),
         picture=lambda: picture_of(question, chosen),
     )
-    if not (quiet or shown.in_table):
+    if not (shown.quiet or shown.in_table):
         complain("warning", report.notes)
     return 0

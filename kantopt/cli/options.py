@@ -191,47 +191,51 @@ Verbose = Annotated[
 ]
 
 
-def import_as(
-    gated: bool,
-    pending: Sequence[str] | None = None,
-    topology: Sequence[str] | None = None,
-    *,
-    disturb: Sequence[str] | None = None,
-    assume: Sequence[str] | None = None,
-    model: str | None = None,
-    labels: Collection[str] = (),
-) -> "Import":
-    """Gather how Kubernetes objects are read from the options above.
-
-    Parameters
-    ----------
-    gated, pending, topology, disturb, assume
-        Values of the options.
-    model
-        Name of the model, which may say what to disturb as well.
-    labels
-        Pod labels to keep.
-    """
-    from kantopt.cli.spoken import speak_of
-    from kantopt.planning.question import Import, lifted
-
-    return Import(
-        gated,
-        tuple(pending or ()),
-        tuple(topology or ()),
-        frozenset(labels),
-        lifted(disturb or (), model),
-        tuple(assume or ()),
-        speak_of,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a cluster is read that is to be planned for."""
+    """How a cluster is read."""
 
     gated: Gated = False
     topology: Levels = None
+
+    def given(
+        self,
+        pending: Sequence[str] | None = None,
+        model: str | None = None,
+        *,
+        disturb: Sequence[str] | None = None,
+        assume: Sequence[str] | None = None,
+        labels: Collection[str] = (),
+    ) -> "Import":
+        """Gather it from these options and others.
+
+        Parameters
+        ----------
+        pending, disturb, assume
+            Values of the options.
+        model
+            Name of the model, which may say what to disturb as well.
+        labels
+            Pod labels to keep.
+        """
+        from kantopt.cli.spoken import speak_of
+        from kantopt.planning.question import Import, lifted
+
+        return Import(
+            self.gated,
+            tuple(pending or ()),
+            tuple(self.topology or ()),
+            frozenset(labels),
+            lifted(disturb or (), model),
+            tuple(assume or ()),
+            speak_of,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReading(Reading):
+    """How a cluster is read that is to be planned for."""
+
     disturb: Annotated[
         list[str] | None,
         typer.Option(
@@ -249,13 +253,5 @@ class Reading:
         pending: Sequence[str] | None = None,
         labels: Collection[str] = (),
     ) -> "Import":
-        """Return that as :func:`import_as` does."""
-        return import_as(
-            self.gated,
-            pending,
-            self.topology,
-            disturb=self.disturb,
-            assume=self.assume,
-            model=model,
-            labels=labels,
-        )
+        """Gather it, with a model and labels as :meth:`given` says."""
+        return self.given(pending, model, disturb=self.disturb, assume=self.assume, labels=labels)

@@ -10,7 +10,7 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import plan_code, write_plan
+from kantopt.cli.answer import give_plan, plan_code
 from kantopt.cli.groups import with_groups
 from kantopt.cli.habits import Habits
 from kantopt.cli.named import in_namespace
@@ -29,7 +29,7 @@ def plan(
     context: typer.Context,
     files: opt.Files,
     search: lim.SearchOptions,
-    reading: opt.Reading,
+    reading: opt.PlanReading,
     answer: AnswerOptions,
     habits: Habits,
     pace: Pace,
@@ -84,7 +84,6 @@ def plan(
     66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130 and 143 interrupted
     (the best plan is written).
     """
-    from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.signals import exit_code, stop_on_signals
 
     if clear is not None and wanted is None:
@@ -156,32 +155,20 @@ def plan(
                 shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return exit_code(stop, code)
-            found, result = run.unchanged(question, chosen, search.deciding(settings)), None
-            if found is not None:
-                stop.begin()
-            else:
-                result = make_plan(
-                    question,
-                    chosen,
-                    settings,
-                    deadline,
-                    progress.tell,
-                    solver,
-                    run.last,
-                    together,
-                    again=run.again,
-                )
+
+            deciding = search.deciding(settings)
+            found, result = run.unchanged(question, chosen, deciding, stop), None
+            if found is None:
+                how = (settings, deadline, progress.tell, solver, run.last, together)
+                result = make_plan(question, chosen, *how, again=run.again)
                 found = run.stamped(result.plan, question, whole=not stop.wished())
             found = pace.timed(found)
             progress.end(found.solver.status)
         run.phases = progress.phases()
         if not answer.quiet:
             complain("warning", pace.vain(found), answer.log_format)
-        with unless_hung_up(stop):
-            write_plan(found, result, question, run, shown, interrupted=stop.signal is not None)
-        code = exit_code(stop, plan_code(found, result, detailed=detailed_exitcode))
-        run.finish(found, question, code)
-    return code
+        code = plan_code(found, result, detailed=detailed_exitcode)
+        return give_plan(found, result, question, run, shown, stop, code)
 
 
 def _limited(model: "Model", given: dict[str, int | None]) -> "Model":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import check_output_file, complain, emit
 from kantopt.cli.shown import domains_read
 from kantopt.errors import UsageError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kantopt.schema.answers.plan import Plan
 
 
+@with_groups
 def render(
     files: Annotated[
         list[str],
@@ -67,9 +69,9 @@ def render(
         str | None, typer.Option(metavar="NAME", help="kueue: flavor that is admitted to.")
     ] = None,
     kueue_api: Annotated[KueueApi, typer.Option(help="kueue: version of its objects.")] = "v1beta2",
-    gated: opt.Gated = False,
+    *,
+    reading: opt.Reading,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
     output_file: opt.OutputFile = None,
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -98,8 +100,7 @@ def render(
         raise UsageError(f"--{name.replace('_', '-')}: found --to {to}, expected {one_of(fitting)}")
     with Progress(verbose=verbose, quiet=quiet):
         if to == "svg" or to == "html":
-            how = opt.import_as(gated, pending, topology)
-            text, notes = _drawn(files, how, page=to == "html")
+            text, notes = _drawn(files, reading.given(pending), page=to == "html")
         else:
             rendered = TARGETS[to].render(_fitting(_plan(files), to), asked)
             text, notes = rendered.text, rendered.notes

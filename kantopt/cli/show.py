@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.shown import asked_for
+from kantopt.cli.groups import with_groups
+from kantopt.cli.shown import Look
 
 
+@with_groups
 def show(
     file: Annotated[
         str,
@@ -19,13 +21,11 @@ def show(
             show_default=False,
         ),
     ],
+    look: Look,
     output: Annotated[
         opt.Form | None, opt.output_as("wide: all that there is; name: lines for scripts.")
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the answer again")] = None,
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Show an answer that was written to a file again.
 
@@ -39,7 +39,7 @@ def show(
     from kantopt.schema.published import PUBLISHED
     from kantopt.schema.validation import document_class, validate
 
-    shown = asked_for(output, output_file, color, quiet=quiet, inputs=[file])
+    shown = look.shown(output, output_file, [file])
     raws = load_raw([file])
     if len(raws) != 1:
         raise BadDataError([Problem(raws[0].file, "", f"{len(raws)} documents", "one document")])

@@ -168,44 +168,33 @@ class Shown:
         complain("warning", warnings, self.log_form)
 
 
-def asked_for(
-    form: Form | None,
-    path: str | None,
-    color: Colour,
-    *,
-    quiet: bool,
-    log_form: LogForm = "text",
-    inputs: Iterable[str | None] = (),
-) -> Shown:
-    """Take the options together; ``-O -`` is a document on standard output.
-
-    Raises
-    ------
-    CannotCreateError
-        If the file cannot be created.
-    UsageError
-        If it is one of the inputs.
-    """
-    if path in STDOUT:
-        form, path = form or "yaml", None
-    check_output_file(path, inputs)
-    return Shown(form, path, color, quiet, log_form)
-
-
 @dataclass(frozen=True, slots=True)
-class AnswerOptions:
-    """Options of how an answer looks, and of what is said beside it."""
+class Look:
+    """Options of how an answer looks, and of whether anything is said beside it."""
 
-    log_format: LogFormat = "text"
     color: ColourOption = "auto"
     quiet: Quiet = False
     verbose: Verbose = False
 
+    @property
+    def log_form(self) -> LogForm:
+        """Form of what is said beside it."""
+        return "text"
+
     def shown(self, form: Form | None, path: str | None, inputs: Iterable[str | None]) -> Shown:
-        """Take them together with ``-o`` and ``-O``, as :func:`asked_for`."""
-        return asked_for(
-            form, path, self.color, quiet=self.quiet, log_form=self.log_format, inputs=inputs
-        )
+        """Take them together with ``-o`` and ``-O``; ``-O -`` is a document on standard output.
+
+        Raises
+        ------
+        CannotCreateError
+            If the file cannot be created.
+        UsageError
+            If it is one of the inputs.
+        """
+        if path in STDOUT:
+            form, path = form or "yaml", None
+        check_output_file(path, inputs)
+        return Shown(form, path, self.color, self.quiet, self.log_form)
 
     def progress(self, limit_seconds: float | None = None) -> "Progress":
         """Return what shows the work of a command."""
@@ -215,8 +204,20 @@ class AnswerOptions:
             verbose=self.verbose,
             quiet=self.quiet,
             limit_seconds=limit_seconds,
-            form=self.log_format,
+            form=self.log_form,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions(Look):
+    """The same for runs that programs may watch."""
+
+    log_format: LogFormat = "text"
+
+    @property
+    def log_form(self) -> LogForm:
+        """Form of what is said beside the answer."""
+        return self.log_format
 
 
 def on_screen(blocks: "Sequence[Block]", color: Colour, *, to_file: bool = False) -> str:

@@ -109,8 +109,7 @@ def simulate(
             "was not broken off. Without the file: begin.",
         ),
     ] = False,
-    gated: opt.Gated = False,
-    topology: opt.Levels = None,
+    reading: opt.Reading,
     assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None, opt.output_as("wide: with intervals and formulas; name: a line per value.")
@@ -136,7 +135,6 @@ def simulate(
     for folder in (tables, pictures):
         _check_folder(folder)
     axes = grid.axes({"--pictures": pictures, "--checkpoint": checkpoint})
-    how = opt.import_as(gated, None, topology, assume=assume, model=model)
     deadline = Deadline(None)
     with stop_on_signals(deadline), answer.progress() as progress:
         progress.reach("reading")
@@ -148,7 +146,7 @@ def simulate(
         from kantopt.simulate.runs import How, run_names
         from kantopt.simulate.runs import simulate as simulated
 
-        asked = read_asked(files, policy, model, how)
+        asked = read_asked(files, policy, model, reading.given(model=model, assume=assume))
         deadline.stop.begin()
         for folder in filter(None, (tables, pictures)):
             make_folder(folder)  # not after all the work

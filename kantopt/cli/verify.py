@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.groups import with_groups
 from kantopt.cli.output import complain
-from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.shown import Look, Shown
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from kantopt.schema.answers.reports import Verdict
 
 
+@with_groups
 def verify(
     files: opt.Files,
+    reading: opt.Reading,
+    look: Look,
     certificate: Annotated[
         str | None,
         typer.Option(
@@ -51,9 +55,7 @@ def verify(
         ),
     ] = None,
     model: opt.ModelName = None,
-    gated: opt.Gated = False,
     pending: opt.Pending = None,
-    topology: opt.Levels = None,
     output: Annotated[
         opt.Form | None,
         opt.output_as("wide: every finding; with --against, every step; name: a line per finding."),
@@ -61,9 +63,6 @@ def verify(
     output_file: Annotated[
         str | None, opt.document_to("the verdict, with --against the plan that is left")
     ] = None,
-    color: opt.ColourOption = "auto",
-    quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
 ) -> int:
     """Judge a plan: sound, legal at every step, true in what it says.
 
@@ -75,13 +74,12 @@ def verify(
     codes: 0 nothing found against a plan or certificate, 12 findings, or steps cut, 64 usage, 65
     bad data, 66 missing input.
     """
-    from kantopt.cli.progress import Progress
     from kantopt.report.words import words_for
 
     inputs = (*files, certificate, *(after or ()), *(against or ()))
-    shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
-    how = opt.import_as(gated, pending, topology)
-    progress = Progress(verbose=verbose, quiet=quiet)
+    shown = look.shown(output, output_file, inputs)
+    how = reading.given(pending)
+    progress = look.progress()
     progress.reach("reading and judging")
     if against:
         if model is not None or certificate is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from kantopt.errors import InterruptedEarlyError, UsageError
 
@@ -24,6 +25,7 @@ def _age_at_import() -> float:
         return 0.0
 
 
+_Item = TypeVar("_Item")
 _START = time.monotonic() - _age_at_import()
 
 
@@ -165,6 +167,14 @@ class Deadline:
     def share(self, part: float) -> Deadline:
         """Return a deadline that leaves all but a part of the time that is left."""
         return self.less(self.remaining() * (1 - part))
+
+    def dealt(self, items: Sequence[_Item]) -> Iterator[tuple[_Item, Deadline]]:
+        """Yield each item with an equal share of the time that is left when its turn comes.
+
+        What one does not use is for those after it.
+        """
+        for i, item in enumerate(items):
+            yield item, self.share(1 / (len(items) - i))
 
     def at_most(self, seconds: float) -> Deadline:
         """Return a deadline that is so many seconds away, or less."""

@@ -51,6 +51,18 @@ def test_a_step_gets_no_more_seconds_than_there_are() -> None:
     assert Deadline(None).at_most(10.0).at is None
 
 
+def test_what_one_does_not_use_of_its_share_is_for_those_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(clock, "elapsed", lambda: now)
+    shares = []
+    for step, share in Deadline(90.0).dealt([30.0, 10.0, 5.0]):
+        shares.append(share.remaining())
+        now += step
+    assert shares == pytest.approx([30.0, 30.0, 50.0])
+
+
 def test_what_is_kept_for_later_may_change_while_a_deadline_leaves_it() -> None:
     reserve = Reserve(20.0)
     deadline = Deadline.within(100.0).leaving(reserve)

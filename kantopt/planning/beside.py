@@ -140,8 +140,7 @@ taken for settled."""
 def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
     """Plan as ``kantopt plan`` does; settled once it is proved that no more can be placed."""
     tiers = tiers_of(instance)
-    share = deadline.share(PLAN_BESIDE)
-    run = Run(instance, tiers, Options(workers=1), share, lambda _: None, None)
+    run = Run(instance, tiers, Options(workers=1), deadline, part=PLAN_BESIDE)
     run.construct()
     search_together(run)
     placement, waves = executable(run)

@@ -228,7 +228,7 @@ class _Certification:
             left = self.deadline.remaining()
             run.construct()
             if run.incumbent.best.key >= first.key:
-                witnesses.look(self.deadline.less(left * (1 - CERTIFY_FIRST)))
+                witnesses.look(self.deadline, left * (1 - CERTIFY_FIRST))
                 witnesses.tell(run.incumbent.known)
             run.kept_besides += left * (CERTIFY_LAST + CROSS_CHECK * self.cross_check)
             run.keep_for_ending(run.incumbent.placement)
@@ -236,7 +236,7 @@ class _Certification:
             witnesses.hear(run.incumbent.known)
             if run.incumbent.best.key >= first.key:
                 kept = max(left * CERTIFY_LAST / 2, _LAST_LOOK * run.judging)
-                witnesses.look(self.deadline.less(kept))
+                witnesses.look(self.deadline, kept)
         if run.incumbent.best.key < first.key:
             judged = certificate if certificate.history is not None else None
             better = self._better(run, (first.missing, *first.values), judged)

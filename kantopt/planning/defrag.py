@@ -153,10 +153,10 @@ def defragment(
     def ask(evictions: int, moves: int) -> Result:
         limits = model.limits.model_copy(update={"evictions": evictions, "moves": moves})
         fewer = model.model_copy(update={"limits": limits})
-        return make_plan(question, fewer, options, _half(deadline), tell, None, last)
+        return make_plan(question, fewer, options, deadline, tell, None, last, part=DEFRAG_FIRST)
 
     # Of the questions that follow one was answered last: not this one, perhaps.
-    result = make_plan(question, model, options, _half(deadline), tell, solver, last)
+    result = make_plan(question, model, options, deadline, tell, solver, last, part=DEFRAG_FIRST)
     first, gained, sure = result, benefit(result.plan), True
     while (pods := disturbed(result.plan)) and benefit(result.plan) < least * pods:
         most = most_benefit(result.plan)
@@ -210,11 +210,6 @@ def _as_proved(result: Result, asked: Plan) -> Result:
         solver = solver.model_copy(update={"status": "FEASIBLE"})
     plan = result.plan.model_copy(update={"objectives": tuple(rows), "solver": solver})
     return replace(result, plan=identified(plan))
-
-
-def _half(deadline: Deadline) -> Deadline:
-    """Leave as much time for asking again."""
-    return deadline.share(DEFRAG_FIRST)
 
 
 def _told(result: Result, texts: tuple[str, ...]) -> Result:

@@ -56,6 +56,7 @@ def make_plan(
     together: Model | None = None,
     *,
     again: bool = False,
+    part: float = 1.0,
 ) -> Result:
     """Plan: construct, bound, search, order, verify, write down.
 
@@ -83,6 +84,8 @@ def make_plan(
     again
         The earlier plan answers the very same question: what it says is proved holds, and this run
         tries something else to better it.
+    part
+        What the plan may take of the time that is left.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def make_plan(
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
     deadline.stop.begin()  # judging that nothing is done may take long, and that is an answer
-    run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
+    run = Run(instance, tiers_of(instance), options, deadline, tell, solver, part=part)
     run.bears = bears_of(question, instance)
     run.unsure = unsure(question.snapshot, question.spared(instance.model))
     notes = notes_about(question.notes, question.spared(instance.model))

@@ -183,10 +183,9 @@ def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
             row.incumbent.searched, deadline, How(strategies[0], seed=options.seed, relocate=True)
         )
         row.incumbent.offer(placement, strategies[0].value)
-    for i, row in enumerate(rows):
+    for row, share in ending.dealt(rows):
         if ending.cuts():
             return
-        share = ending.share(1 / (len(rows) - i))
         run_portfolio(row.incumbent, share, strategies, seed=options.seed)
 
 
@@ -211,10 +210,9 @@ def _prove(
         return
     until = until_last_word(deadline)
     with solver or SolverProcess() as process:
-        for i, row in enumerate(queue):
+        for row, share in until.dealt(queue):
             if deadline.over():
                 return
-            share = until.share(1 / (len(queue) - i))
             part = 1 / len(queue)
             task = search_task(row.incumbent, options, share, options.workers, part=part)
             process.begin(task, row.incumbent)
@@ -229,11 +227,11 @@ def _order(rows: list[_Row], options: Options, deadline: Deadline) -> None:
     if deadline.over():
         return
     lacking = [row for row in lacking if sequence(row.instance, row.incumbent.placement) is None]
-    for i, row in enumerate(sorted(lacking, key=lambda row: row.incumbent.best.key)):
+    lacking.sort(key=lambda row: row.incumbent.best.key)
+    for row, share in deadline.dealt(lacking):
         if deadline.over():
             return
-        share = deadline.share(1 / (len(lacking) - i))
-        run = Run(row.instance, row.tiers, options, share, lambda _: None, None)
+        run = Run(row.instance, row.tiers, options, share)
         run.incumbent = row.incumbent
         row.ordered = executable(run)
         row.warnings += [f"{row.domain}: {text}" for text in run.warnings]

@@ -85,9 +85,9 @@ def test_a_signal_once_the_question_is_there_has_a_plan_written(
     """Judging that nothing is done may take long, where there are thousands of objectives."""
 
     class Interrupted(plan.Run):
-        def __init__(self, *given: Any) -> None:
+        def __init__(self, *given: Any, **named: Any) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
-            super().__init__(*given)
+            super().__init__(*given, **named)
 
     monkeypatch.setattr(plan, "Run", Interrupted)
     done = cli("plan", "snap.yaml", "jobs.yaml", "-o", "json")

@@ -179,7 +179,7 @@ class Search:
         return self.copies.named(min(most, NAMED))
 
     def _begin(self, instance: Instance, tiers: tuple[Tier, ...], deadline: Deadline) -> Run:
-        return Run(instance, tiers, self.options, deadline, self.tell, None)
+        return Run(instance, tiers, self.options, deadline, self.tell)
 
     def _placed(
         self,

@@ -115,8 +115,12 @@ class Witnesses:
         """Whether the value of tier ``i`` is its bound."""
         return self.bound(i) >= self.values[i]
 
-    def look(self, deadline: Deadline) -> None:
-        """Look for multipliers that close the tiers still open, or bring them nearer."""
+    def look(self, deadline: Deadline, kept: float = 0.0) -> None:
+        """Look for multipliers that close the tiers still open, or bring them nearer.
+
+        ``kept`` are the seconds to leave of the time.
+        """
+        deadline = deadline.less(kept)
         for i in range(len(self.tiers)):
             if deadline.over():
                 return

@@ -222,7 +222,7 @@ def _pending(
     for ranked in sorted(found.values(), key=lambda item: item.key):
         told = _noted(told, found, replace(ranked, remedy=together.tried(ranked.remedy)))
         yield told
-    workshop.take(deadline.at_most(LESS_CHANGE * deadline.remaining()))
+    workshop.take(deadline.share(LESS_CHANGE))
     for ranked in _looked(workshop, workshop.later):
         known = found.get(ranked.remedy.edit)
         remedy = together.tried(ranked.remedy) if known is None else ranked.remedy

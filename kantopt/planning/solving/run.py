@@ -42,7 +42,8 @@ REMEMBERED = 6
 class Run:
     """One run: the incumbent and what is known about it.
 
-    ``start`` is a legal placement to better, by default the snapshot's own, and who made it.
+    ``start`` is a legal placement to better, by default the snapshot's own, and who made it;
+    ``part`` what it has of the time that is left.
     """
 
     def __init__(
@@ -51,9 +52,10 @@ class Run:
         tiers: tuple[Tier, ...],
         options: Options,
         deadline: Deadline,
-        tell: Tell,
-        solver: SolverProcess | None,
+        tell: Tell = lambda _: None,
+        solver: SolverProcess | None = None,
         start: tuple[Placement, str] | None = None,
+        part: float = 1.0,
     ) -> None:
         self.asked = instance
         self.infeasible = required_never_placed(instance)
@@ -61,7 +63,7 @@ class Run:
         self.instance = replace(instance, required=frozenset()) if self.infeasible else instance
         self.tiers = tiers
         self.options = options
-        self.deadline = deadline
+        self.deadline = deadline.share(part)
         self.tell = tell
         self.solver = solver
         self.last: Placement | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.document.tiers import rows_of
 from kantopt.planning.first_come import first_come
 from kantopt.planning.solving.answer import oldest_first
 from kantopt.planning.solving.executable import executable
@@ -146,9 +146,7 @@ def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
     placement, waves = executable(run)
     waves = with_leftovers(run, placement, waves)
     placement, waves = oldest_first(run, placement, waves)
-    values = measure(instance, placement, tiers)
-    before = measure(instance, instance.current, tiers)
-    rows = tier_rows(tiers, before, values, run.incumbent.known)
+    rows = rows_of(instance, tiers, placement, run.incumbent.known)
     last = max((i for i, tier in enumerate(tiers) if tier.metric is Metric.UNPLACED), default=-1)
     settled = all(row.status == "OPTIMAL" for row in rows[: last + 1])
     return placement, apply(instance.current, waves), settled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
@@ -17,6 +18,7 @@ SIZES = ("CPU only", "1", "2-7", "8", "9-63", "64-255", "256-1023", "1024-2047",
 """Size classes of jobs by the GPUs that they want; a share of one GPU counts as 1."""
 
 _UP_TO = (1, 7, 8, 63, 255, 1023, 2047)
+_Number = TypeVar("_Number", float, Fraction)
 _Value = Callable[[Step, Job], Fraction | None]
 
 
@@ -82,17 +84,25 @@ def _spread(values: list[Fraction], least: Fraction | None) -> Spread | None:
         return None
     values = sorted(values)
 
-    def rank(percent: int) -> float:
-        return _rounded(values[max(0, -(-percent * len(values) // 100) - 1)])
-
     return Spread(
         count=len(values),
         mean=_rounded(sum(values, Fraction(0)) / len(values)),
-        p50=rank(50),
-        p90=rank(90),
-        max=rank(100),
+        p50=_rounded(nearest_rank(values, 50)),
+        p90=_rounded(nearest_rank(values, 90)),
+        max=_rounded(values[-1]),
         least=None if least is None else sum(value <= least for value in values),
     )
+
+
+def nearest_rank(ordered: Sequence[_Number], percent: int) -> _Number:
+    """Return the least of the numbers, ascending, that ``percent`` percent do not exceed.
+
+    Raises
+    ------
+    IndexError
+        If there are none.
+    """
+    return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
 
 
 def _rounded(value: Fraction) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline, elapsed
 from kantopt.errors import UsageError
 from kantopt.planning.document.identity import snapshot_ref
-from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.document.tiers import rows_of
 from kantopt.planning.document.write import steps_of
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond_notes
@@ -36,7 +36,6 @@ from kantopt.search.order.sequence import sequence
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.shares import PRICES_FIRST, WRITING_PRICES
-from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.evictions import measure_evictions
 from kantopt.verify.metrics.unplaced import required_never_placed
 from kantopt.verify.replay import replay
@@ -283,13 +282,7 @@ class _Row:
     def _written(self, question: Question, final: Placement, waves: tuple[Wave, ...]) -> Price:
         instance = self.instance
         step = Step(instance, instance.current, final)
-        values = measure(instance, final, self.tiers)
-        rows = tier_rows(
-            self.tiers,
-            measure(instance, instance.current, self.tiers),
-            values,
-            self.incumbent.known,
-        )
+        rows = rows_of(instance, self.tiers, final, self.incumbent.known)
         steps = steps_of(question, instance, final, waves)
         victims = tuple(_victims(step))
         lost = [row.value for row in rows if row.metric == Metric.LOST_GPU_SECONDS]

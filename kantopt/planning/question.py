@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.imported import Imported, ImportFacts
@@ -212,13 +212,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         assume=assume,
         disturb=disturb,
         annotated=annotated,
-        known_as=facts.known_as,
-        left_out=facts.left_out,
-        aside=facts.aside,
-        held_back=facts.held_back,
-        tied=facts.tied,
-        unnamed=facts.unnamed,
         read_as=_read_as(how, foreign),
+        **{fact.name: getattr(facts, fact.name) for fact in fields(ImportFacts)},
     )
     if how.heard is not None:
         how.heard(question)

@@ -11,7 +11,7 @@ import io
 import itertools
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -65,7 +65,10 @@ def render(blocks: Sequence[Block], screen: Screen) -> str:
     blocks = [_printable(block) for block in blocks]
     if screen.width is None:
         blocks = [_in_full(block) for block in blocks]
-    return _plain(blocks) if screen.width is None and not screen.colour else _rich(blocks, screen)
+    lines = _lines(blocks, screen.width)
+    if screen.width is None and not screen.colour:
+        return "\n".join(text for text, _ in lines) + "\n"
+    return _rich(lines, screen)
 
 
 def _in_full(block: Block) -> Block:
@@ -113,21 +116,26 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def _plain(blocks: Sequence[Block]) -> str:
-    lines: list[str] = []
+def _lines(blocks: Sequence[Block], width: int | None) -> Iterator[tuple[str, Style]]:
+    """Yield what stands on a screen of some width, an empty line above each title."""
+    above = False
     for block in blocks:
         if isinstance(block, Paragraph):
-            lines.append(" " * block.indent + block.text)
+            yield _wrapped(block.text, width, block.indent), block.style
+            above = True
             continue
-        if lines:
-            lines.append("")
+        if above:
+            yield "", ""
         if block.title:
-            lines.append(block.title)
+            yield _wrapped(block.title, width, 0), "title"
         if isinstance(block, Table):
-            lines += _columns(block)
+            styles: tuple[Style, ...] = ("dim", *block.styles)
+            plain: Iterator[Style] = itertools.repeat("")
+            of_rows = itertools.chain(styles, plain)
+            yield from zip(_columns(block, width), of_rows, strict=False)
         else:
-            lines += [f"  {line}" for line in block.lines]
-    return "\n".join(lines) + "\n"
+            yield from ((_wrapped(text, width, 2), block.style) for text in block.lines)
+        above = True
 
 
 def _columns(table: Table, width: int | None = None) -> list[str]:
@@ -199,7 +207,7 @@ _COLOURS: dict[Style, str] = {
 }
 
 
-def _rich(blocks: Sequence[Block], screen: Screen) -> str:
+def _rich(lines: Iterable[tuple[str, Style]], screen: Screen) -> str:
     from rich.console import Console
 
     out = io.StringIO()
@@ -216,25 +224,9 @@ def _rich(blocks: Sequence[Block], screen: Screen) -> str:
         _environ={},
     )
 
-    def line(text: str, style: Style = "") -> None:
+    for text, style in lines:
         # What is too wide for the screen is left to the terminal: rich would cut it.
         console.print(text, style=_COLOURS[style] or None, soft_wrap=True)
-
-    for block in blocks:
-        if isinstance(block, Paragraph):
-            line(_wrapped(block.text, screen.width, block.indent), block.style)
-            continue
-        if out.tell():
-            line("")
-        if block.title:
-            line(_wrapped(block.title, screen.width, 0), "title")
-        if isinstance(block, Table):
-            styles: tuple[Style, ...] = ("dim", *block.styles)
-            for i, text in enumerate(_columns(block, screen.width)):
-                line(text, styles[i] if i < len(styles) else "")
-        else:
-            for text in block.lines:
-                line(_wrapped(text, screen.width, 2), block.style)
     return out.getvalue()
 
 

@@ -21,6 +21,7 @@ from kantopt.planning.certificates.preempted import broken
 from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.claims import claim, compared
 from kantopt.planning.document.judge import judge_plan, unchecked_claims, verdict_of
+from kantopt.planning.document.tiers import tier_rows
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.difference import apply
 from kantopt.problem.instance import Instance
@@ -281,6 +282,7 @@ class _Numbers:
         self.judged = replace(instance, required=frozenset()) if self.lacking else instance
         """Bounds speak of plans that leave out what is required only if the one judged does."""
         self.before = measure(instance, instance.current, self.tiers)
+        self.true = tier_rows(self.tiers, self.before, self.values, None)
 
     def find(self) -> Iterator[Standing]:
         """Yield what is claimed of them and not so."""
@@ -302,13 +304,9 @@ class _Numbers:
 
     def _row(self, i: int, row: CertifiedTier, tier: Tier) -> Iterator[Standing]:
         subject = f"tier {row.name}"
+        true = self.true[i]
         facts: dict[str, object] = {
-            "metric": tier.metric.value,
-            "priority": tier.priority,
-            "preempts": tier.preempts,
-            "unit": tier.unit,
-            "before": self.before[i],
-            "value": self.values[i],
+            **{name: getattr(true, name) for name in _FACTS},
             "gap": None if row.bound is None else row.value - row.bound,
             "status": "UNKNOWN"
             if row.bound is None
@@ -362,6 +360,10 @@ class _Numbers:
         better = self.certificate.counter_example
         if better is not None and not self.lacking:
             yield "the counter-example", better.values
+
+
+_FACTS = ("metric", "priority", "preempts", "unit", "before", "value")
+"""Fields of a tier that no bound has a say in."""
 
 
 def _word(value: object) -> str:

@@ -12,7 +12,7 @@ from kantopt.planning.document.actions import waves_of
 from kantopt.planning.document.claims import as_standing
 from kantopt.planning.document.judge import verdict_of
 from kantopt.planning.document.left import left_pending
-from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.document.tiers import rows_of
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Wave, without_leftovers
@@ -27,7 +27,6 @@ from kantopt.schema.answers.plan import Plan
 from kantopt.schema.answers.reports import Verdict
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
-from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 
@@ -126,12 +125,10 @@ def written(
     question: Question, instance: Instance, placement: Placement, waves: tuple[Wave, ...]
 ) -> Plan:
     """Write a placement down as a plan that claims nothing but its values."""
-    tiers = tiers_of(instance)
-    before = measure(instance, instance.current, tiers)
     answer = Answer(
         placement=placement,
         waves=waves,
-        tiers=tier_rows(tiers, before, measure(instance, placement, tiers), None),
+        tiers=rows_of(instance, tiers_of(instance), placement),
         solver=docs.Solver(
             engine="fast",
             strategy="",

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.answers import plan as docs
+from kantopt.verify.metrics import measure
 
 if TYPE_CHECKING:
     from kantopt.search.engine.known import Known
@@ -56,6 +58,14 @@ def tier_rows(
             )
         )
     return tuple(rows)
+
+
+def rows_of(
+    instance: Instance, tiers: Sequence[Tier], placement: Placement, known: Known | None = None
+) -> tuple[docs.Tier, ...]:
+    """Return one row per tier, of a placement measured against doing nothing."""
+    before = measure(instance, instance.current, tiers)
+    return tier_rows(tiers, before, measure(instance, placement, tiers), known)
 
 
 def unless_unsure(

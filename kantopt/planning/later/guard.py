@@ -10,7 +10,7 @@ from kantopt.planning.document.actions import action_of
 from kantopt.planning.document.identity import identified
 from kantopt.planning.document.judge import spared_victims
 from kantopt.planning.document.left import left_pending
-from kantopt.planning.document.tiers import tier_rows
+from kantopt.planning.document.tiers import rows_of
 from kantopt.planning.document.write import Answer, plan_document
 from kantopt.planning.drained import drain_words
 from kantopt.planning.later.needed import without_needless
@@ -28,7 +28,6 @@ from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
-from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
 
 WITHOUT_NEED = "evicted without need, though legal"
@@ -209,13 +208,7 @@ def _rest(
 ) -> Plan:
     """Write down what is left, with the figures that are true of it today."""
     final = apply(instance.current, prefix.waves)
-    tiers = tiers_of(instance)
-    rows = tier_rows(
-        tiers,
-        measure(instance, instance.current, tiers),
-        measure(instance, without_leftovers(final, prefix.waves), tiers),
-        None,
-    )
+    rows = rows_of(instance, tiers_of(instance), without_leftovers(final, prefix.waves))
     warnings = [*question.notes]
     if cut:
         steps = plural(len(cut), "step")

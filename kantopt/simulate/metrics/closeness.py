@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kantopt.simulate.metrics.value import Value, nearest_rank
+from kantopt.planning.by_size import nearest_rank
+from kantopt.simulate.metrics.value import Value
 from kantopt.simulate.metrics.waiting import by_size
 from kantopt.simulate.metrics.window import Window
 

@@ -1,8 +1,7 @@
-"""One number that was measured of one simulation, and percentiles of numbers: nearest rank."""
+"""One number that was measured of one simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -16,14 +15,3 @@ class Value:
     """Size class or owner that it is for; empty: the whole cluster."""
     at_least: bool = False
     """Whether the true value may be larger: jobs were still waiting at the end."""
-
-
-def nearest_rank(ordered: Sequence[float], percent: int) -> float:
-    """Return the least of the numbers, ascending, that ``percent`` percent do not exceed.
-
-    Raises
-    ------
-    IndexError
-        If there are none.
-    """
-    return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]

@@ -8,7 +8,7 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.groups import with_groups
-from kantopt.cli.named import files_and_job, in_namespace
+from kantopt.cli.named import files_and_job
 from kantopt.cli.shown import AnswerOptions, size_read
 from kantopt.errors import UsageError
 
@@ -97,13 +97,9 @@ def capacity(
     answer: AnswerOptions,
     job: Annotated[
         str | None,
-        typer.Option(
-            "--job",
-            "-j",
-            metavar="NAMESPACE/NAME",
-            help="The job to count. Default: the last argument that is no file, else the only "
-            "pending job.",
-            show_default=False,
+        opt.job_as(
+            "The job to count. Default: the last argument that is no file, else the only pending "
+            "job."
         ),
     ] = None,
     in_short: InShort,
@@ -139,8 +135,7 @@ def capacity(
     short = in_short.job()
     named = None
     if short is None:
-        files, named = files_and_job(files, job, "capacity")
-        named = None if named is None else in_namespace(named, namespace)
+        files, named = files_and_job(files, job, namespace, "capacity")
     elif job is not None:
         raise UsageError("--job: found a job in short as well, expected one of them")
     shown = answer.shown(output, output_file, files)

@@ -8,7 +8,7 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.groups import with_groups
-from kantopt.cli.named import files_and_job, in_namespace
+from kantopt.cli.named import files_and_job
 from kantopt.cli.shown import AnswerOptions, size_read
 
 _LIMITS = lim.Limits("5s")  # type: ignore[arg-type]
@@ -22,13 +22,7 @@ def explain(
     limits: lim.Limits = _LIMITS,
     job: Annotated[
         str | None,
-        typer.Option(
-            "--job",
-            "-j",
-            metavar="NAMESPACE/NAME",
-            help="The job to explain. Default: the last argument that is no file.",
-            show_default=False,
-        ),
+        opt.job_as("The job to explain. Default: the last argument that is no file."),
     ] = None,
     what_if: Annotated[
         list[str] | None,
@@ -63,8 +57,7 @@ def explain(
     """
     from kantopt.cli.signals import exit_code, stop_on_signals
 
-    files, name = files_and_job(files, job, "explain")
-    name = None if name is None else in_namespace(name, namespace)
+    files, name = files_and_job(files, job, namespace, "explain")
     shown = answer.shown(output, output_file, files)
     deadline = limits.deadline(answer)
     with stop_on_signals(deadline), answer.progress(limits.time_limit) as progress:

@@ -15,11 +15,12 @@ DOCUMENTS = (".json", ".yaml", ".yml", ".gz")
 
 
 def files_and_job(
-    arguments: list[str], job: str | None, command: str
+    arguments: list[str], job: str | None, namespace: str | None, command: str
 ) -> tuple[list[str], str | None]:
-    """Tell the files from the job, if one is named: the last argument that is no file.
+    """Tell the files from the job, if one is named: by an option, or the last that is no file.
 
-    What is called like a document is a file that may be missing.
+    What is called like a document is a file that may be missing. The job is named with a namespace
+    if one is given.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def files_and_job(
         If there is no file.
     """
     if job is not None:
-        return arguments, job
+        return arguments, in_namespace(job, namespace)
     named = [i for i, item in enumerate(arguments) if item != "-" and not _is_file(item)]
     if not named:
         return arguments, None
@@ -36,7 +37,7 @@ def files_and_job(
         raise UsageError(
             f"{command}: found {arguments[last]} alone, which is no file, expected FILE... JOB"
         )
-    return arguments[:last] + arguments[last + 1 :], arguments[last]
+    return arguments[:last] + arguments[last + 1 :], in_namespace(arguments[last], namespace)
 
 
 def _is_file(argument: str) -> bool:

@@ -154,6 +154,11 @@ def output_as(help_text: str | None = None, default: str = "table") -> Any:
     return typer.Option("--output", "-o", help=help_text, show_default=default)
 
 
+def job_as(help_text: str) -> Any:
+    """Return the option ``-j`` of commands about one job, for which an argument may stand."""
+    return typer.Option("--job", "-j", metavar="NAMESPACE/NAME", help=help_text, show_default=False)
+
+
 def document_to(document: str) -> Any:
     """Return the option ``-O`` of commands that, without ``-o``, show a table beside it."""
     text = (

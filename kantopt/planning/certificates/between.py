@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.certificates.later import Since, by_priorities, evicted_for, since
@@ -287,37 +287,30 @@ def _compared(
 
         return SlurmDumps(raws, later)
     from kantopt.formats.kubernetes.history.pairing import KubernetesDumps
+
+    return KubernetesDumps(_objects(raws), _objects(later))
+
+
+def _objects(raws: Iterable[RawDocument]) -> list[Any]:
     from kantopt.formats.kubernetes.objects import flatten
 
-    objects, later_objects = (
-        [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
-        for given in (raws, later)
-    )
-    return KubernetesDumps(objects, later_objects)
+    return [item for raw in raws if is_kubernetes(raw.data) for item in flatten(raw.data)]
 
 
-def _is_pod(item: object) -> bool:
-    return isinstance(item, dict) and item.get("kind") == "Pod"
+def _is_a(kind: str, item: object) -> bool:
+    return isinstance(item, dict) and item.get("kind") == kind
+
+
+def _listed(items: list[Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def _with_nodes(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> list[RawDocument]:
     """Return a later dump of Kubernetes with the nodes of the first, if it has none of its own."""
-    from kantopt.formats.kubernetes.objects import flatten
-
-    first, since = (
-        [
-            item
-            for raw in given
-            if is_kubernetes(raw.data)
-            for item in flatten(raw.data)
-            if isinstance(item, dict) and item.get("kind") == "Node"
-        ]
-        for given in (raws, later)
-    )
+    first, since = ([x for x in _objects(given) if _is_a("Node", x)] for given in (raws, later))
     if since or not first:
         return list(later)
-    nodes = {"apiVersion": "v1", "kind": "List", "items": first}
-    return [*later, replace(later[0], data=nodes)]
+    return [*later, replace(later[0], data=_listed(first))]
 
 
 def _noted(found: Between, note: str) -> Between:
@@ -326,12 +319,9 @@ def _noted(found: Between, note: str) -> Between:
 
 
 def _without_pods(raw: RawDocument) -> RawDocument:
-    from kantopt.formats.kubernetes.objects import flatten
-
     if not is_kubernetes(raw.data):
         return raw
-    items = [item for item in flatten(raw.data) if not _is_pod(item)]
-    return replace(raw, data={"apiVersion": "v1", "kind": "List", "items": items})
+    return replace(raw, data=_listed([x for x in _objects([raw]) if not _is_a("Pod", x)]))
 
 
 def _reading(

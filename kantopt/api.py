@@ -155,8 +155,7 @@ def explain(
         Edits to try, as ``kantopt explain --what-if`` takes them.
     """
     from kantopt.planning.explain.process import explain_apart
-    from kantopt.planning.explain.run import find_job
-    from kantopt.planning.wanted import model_pending
+    from kantopt.planning.wanted import find_job, model_pending
 
     deadline = _deadline(time_limit)
     question = read(*sources)

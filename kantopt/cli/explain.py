@@ -62,10 +62,9 @@ def explain(
     deadline = limits.deadline(answer)
     with stop_on_signals(deadline), answer.progress(limits.time_limit) as progress:
         from kantopt.planning.explain.process import explain_apart
-        from kantopt.planning.explain.run import find_job
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
-        from kantopt.planning.wanted import check_namespace, model_pending
+        from kantopt.planning.wanted import check_namespace, find_job, model_pending
 
         question = read_question(files, reading.under(model, pending))
         check_namespace(question, namespace)

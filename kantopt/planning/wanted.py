@@ -24,7 +24,8 @@ def required_jobs(question: Question, names: Iterable[str], model: Model) -> tup
     UsageError
         If there is no such job, or several, or the model leaves its pending pods aside.
     """
-    found = tuple(_named(question, name, "--require", "a job")[0] for name in names)
+    known = _full_names(question)
+    found = tuple(_named(question, name, "--require", "a job", known) for name in names)
     for job in question.jobs:
         name = job.full_name
         if name in found and job.waiting and not asked_for(job, model.pending):
@@ -63,27 +64,45 @@ def wanted_job(question: Question, name: str) -> str:
     UsageError
         If there is no such job, several, or one that has all its pods.
     """
-    job, waits = _named(question, name, "--for", "a pending job", pending=True)
-    if not waits:
+    waiting = [job.full_name for job in question.jobs if job.waiting]
+    job = _named(question, name, "--for", "a pending job", waiting)
+    if job not in waiting:
         raise UsageError(
             f"--for: found {name}, of which all pods have a node, expected a pending job"
         )
     return job
 
 
+def find_job(question: Question, name: str | None, command: str = "explain") -> str:
+    """Full name of the job that a command is about, given by any of its names.
+
+    Raises
+    ------
+    UsageError
+        If there is no such job, or several, or none is named.
+    """
+    known = _full_names(question)
+    if name is None:
+        message = f"{command}: found no job, expected its NAMESPACE/NAME behind the files, or --job"
+        raise _no_such_job(question, message, None, known)
+    return _named(question, name, command, "a job of the input", known)
+
+
+def _full_names(question: Question) -> list[str]:
+    return list(dict.fromkeys(job.full_name for job in question.jobs))
+
+
 def _named(
-    question: Question, name: str, option: str, expected: str, *, pending: bool = False
-) -> tuple[str, bool]:
-    """Find a job by any of its names, and whether it waits."""
-    jobs = {job.full_name: job for job in question.jobs}
-    known = [full for full, job in jobs.items() if not pending or job.waiting]
+    question: Question, name: str, asked_by: str, expected: str, known: Sequence[str]
+) -> str:
+    """Find a job by any of its names; ``known`` are those that could be meant."""
     found = jobs_called(question, name)
     if len(found) > 1:
         several = one_of(found)
-        raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, {several}")
+        raise UsageError(f"{asked_by}: found {name}, expected NAMESPACE/NAME, {several}")
     if not found:
-        raise no_such_job(question, f"{option}: found {name}, expected {expected}", name, known)
-    return found[0], bool(jobs[found[0]].waiting)
+        raise _no_such_job(question, f"{asked_by}: found {name}, expected {expected}", name, known)
+    return found[0]
 
 
 def jobs_called(question: Question, name: str) -> list[str]:
@@ -111,7 +130,7 @@ def _pods(job: Job) -> Iterator[str]:
             yield f"{job.namespace}/{pod.name}"
 
 
-def no_such_job(
+def _no_such_job(
     question: Question, message: str, name: str | None, known: Sequence[str]
 ) -> UsageError:
     """Return the error that a job is not there, or not named: with what may have been meant.

@@ -15,6 +15,7 @@ from kantopt.schema.job_consistency import (
     check_amounts,
     check_expressions,
     check_jobs,
+    listed_at,
     repeats,
 )
 from kantopt.schema.jobs import JobList
@@ -91,37 +92,32 @@ def _check_scale(job: TraceJob, file: str, path: str) -> Iterator[Problem]:
 def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
     """Find what is contradictory in a snapshot, its running jobs included."""
     problems: list[Problem] = []
-    levels = doc.topology.levels
+    levels, classes = doc.topology.levels, doc.priority_classes
+    budgets = doc.pod_disruption_budgets
     for subject, name, path, names in (
-        ("node", "name", "nodes", [node.name for node in doc.nodes]),
-        ("topology level", "name", "topology.levels", [level.name for level in levels]),
-        ("node label", "nodeLabel", "topology.levels", [level.node_label for level in levels]),
-        ("priority class", "name", "priorityClasses", [item.name for item in doc.priority_classes]),
-        ("queue", "name", "queues", [queue.name for queue in doc.queues]),
-        ("job", "job", "victims", [item.job for item in doc.victims]),
-        (
-            "budget",
-            "name",
-            "podDisruptionBudgets",
-            [item.full_name for item in doc.pod_disruption_budgets],
-        ),
+        ("node", ".name", "nodes", [node.name for node in doc.nodes]),
+        ("topology level", ".name", "topology.levels", [level.name for level in levels]),
+        ("node label", ".nodeLabel", "topology.levels", [level.node_label for level in levels]),
+        ("priority class", ".name", "priorityClasses", [item.name for item in classes]),
+        ("queue", ".name", "queues", [queue.name for queue in doc.queues]),
+        ("job", ".job", "victims", [item.job for item in doc.victims]),
+        ("budget", ".name", "podDisruptionBudgets", [item.full_name for item in budgets]),
     ):
-        places = [f"{path}[{i}].{name}" for i in range(len(names))]
-        problems += repeats(names, file, places, subject)
+        problems += repeats(listed_at(names, path, name), file, subject)
     for i, level in enumerate(levels[:-1]):
         if level.node_label == NODE_NAME:
             path = f"topology.levels[{i}].nodeLabel"
             problems.append(Problem(file, path, f"{NODE_NAME} above another level", "it last"))
-    defaults = [i for i, item in enumerate(doc.priority_classes) if item.global_default]
+    defaults = [i for i, item in enumerate(classes) if item.global_default]
     for i in defaults[1:]:
         path = f"priorityClasses[{i}].globalDefault"
-        first = quote(doc.priority_classes[defaults[0]].name)
+        first = quote(classes[defaults[0]].name)
         problems.append(Problem(file, path, "a second default", f"one, as {first} is"))
     for i, node in enumerate(doc.nodes):
         problems += _check_node(node, file, f"nodes[{i}]")
     for i, queue in enumerate(doc.queues):
         problems += _check_queue(queue, file, f"queues[{i}]")
-    for i, budget in enumerate(doc.pod_disruption_budgets):
+    for i, budget in enumerate(budgets):
         problems += _check_budget(budget, file, f"podDisruptionBudgets[{i}]")
     return problems + check_jobs(doc.jobs, doc, file)
 
@@ -144,10 +140,10 @@ def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:
         found = quote(queue.weight) if isinstance(queue.weight, str) else str(queue.weight)
         expected = "a weight up to 1000000, to a thousandth"
         yield Problem(file, f"{path}.weight", found, expected)
-    places = [f"{path}.resources[{i}]" for i in range(len(queue.resources))]
-    names = [resource.full_name for resource in queue.resources]
-    yield from repeats(names, file, [f"{place}.name" for place in places], "resource")
-    for resource, place in zip(queue.resources, places, strict=True):
+    names = (resource.full_name for resource in queue.resources)
+    yield from repeats(listed_at(names, f"{path}.resources", ".name"), file, "resource")
+    for i, resource in enumerate(queue.resources):
+        place = f"{path}.resources[{i}]"
         for name, amount in (
             ("nominalQuota", resource.nominal_quota),
             ("borrowingLimit", resource.borrowing_limit),
@@ -182,9 +178,7 @@ def check_model(doc: Model, file: str, prefix: str = "") -> list[Problem]:
         path = f"{prefix}objectives[{i}]"
         problems += _check_objective(objective, file, path)
     problems += check_schedule(doc.schedule, file, f"{prefix}schedule")
-    names = list(doc.required)
-    places = [f"{prefix}required[{i}]" for i in range(len(names))]
-    return problems + list(repeats(names, file, places, "job"))
+    return problems + list(repeats(listed_at(doc.required, f"{prefix}required"), file, "job"))
 
 
 def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iterator[Problem]:
@@ -203,9 +197,8 @@ def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iter
         if tenths.denominator != 1 or tenths > 1000:
             expected = "a percentage up to 100, to a tenth"
             yield Problem(file, f"{place}.target", str(value.target), expected)
-        named = value.resources or ()
-        places = [f"{place}.resources[{i}]" for i in range(len(named))]
-        yield from repeats(named, file, places, "resource")
+        named = listed_at(value.resources or (), f"{place}.resources")
+        yield from repeats(named, file, "resource")
     elif isinstance(value, tuple):
         for i, inner in enumerate(value):
             yield from _check_objective(inner, file, f"{path}.{objective.name}[{i}]")
@@ -213,9 +206,9 @@ def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iter
         for i, shape in enumerate(getattr(value, "mix", ())):
             place = f"{path}.{objective.name}.mix[{i}]"
             yield from check_amounts(shape.requests, file, f"{place}.requests")
-            classes = [request.device_class for request in shape.devices]
-            paths = [f"{place}.devices[{k}].class" for k in range(len(classes))]
-            yield from repeats(classes, file, paths, "device class")
+            classes = (request.device_class for request in shape.devices)
+            named = listed_at(classes, f"{place}.devices", ".class")
+            yield from repeats(named, file, "device class")
 
 
 def check_plan(doc: Plan, file: str) -> list[Problem]:
@@ -226,9 +219,8 @@ def check_plan(doc: Plan, file: str) -> list[Problem]:
         *((item.id, f"evictions[{i}].id") for i, item in enumerate(doc.evictions)),
         *((item.id, f"moves[{i}].id") for i, item in enumerate(doc.moves)),
     ]
-    ids = [identity for identity, _ in actions]
-    problems += repeats(ids, file, [path for _, path in actions], "action")
-    problems += _check_waves(doc, set(ids), file)
+    problems += repeats(actions, file, "action")
+    problems += _check_waves(doc, {identity for identity, _ in actions}, file)
     used = {identity for wave in doc.waves for identity in wave.actions}
     for identity, path in actions:
         if identity not in used:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kantopt.errors import Problem
@@ -28,9 +28,8 @@ def check_jobs(jobs: Sequence[Job], snapshot: ClusterSnapshot | None, file: str)
         Where the jobs stand, for the messages (``prod.yaml``).
     """
     known = _Known(snapshot)
-    places = [(name, f"jobs[{i}].name") for i, job in enumerate(jobs) for name in names_of(job)]
-    names = [name for name, _ in places]
-    problems = list(repeats(names, file, [place for _, place in places], "job"))
+    names = [(name, f"jobs[{i}].name") for i, job in enumerate(jobs) for name in names_of(job)]
+    problems = list(repeats(names, file, "job"))
     for i, job in enumerate(jobs):
         problems += _check_job(job, known, file, f"jobs[{i}]")
     return problems
@@ -56,12 +55,15 @@ class _Known:
             self.levels = [name for level in levels for name in (level.name, level.node_label)]
 
 
-def repeats(
-    names: Sequence[str], file: str, paths: Sequence[str], subject: str
-) -> Iterator[Problem]:
-    """Report each name that stands more than once."""
+def listed_at(names: Iterable[str], path: str, field: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the names that items of a list have, each with its place: ``path[0].name``."""
+    return ((name, f"{path}[{i}]{field}") for i, name in enumerate(names))
+
+
+def repeats(names: Iterable[tuple[str, str]], file: str, subject: str) -> Iterator[Problem]:
+    """Report each name, given with its place, that stands more than once."""
     first: dict[str, str] = {}
-    for name, path in zip(names, paths, strict=True):
+    for name, path in names:
         if name in first:
             found = f"the {subject} {quote(name)} again"
             place = first[name].removesuffix(".name")
@@ -159,9 +161,8 @@ def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Proble
     if job.replicas is not None:
         yield from _check_replica(job, file, path)
     if len(job.pod_sets) > 1:
-        names = [pods.name for pods in job.pod_sets]
-        places = [f"{path}.podSets[{i}].name" for i in range(len(names))]
-        yield from repeats(names, file, places, "pod set")
+        names = (pods.name for pods in job.pod_sets)
+        yield from repeats(listed_at(names, f"{path}.podSets", ".name"), file, "pod set")
     for i, pods in enumerate(job.pod_sets):
         place = f"{path}.podSets[{i}]"
         yield from _check_pod_set(pods, known, file, place)
@@ -212,11 +213,11 @@ def _check_pod_set(pods: PodSet, known: _Known, file: str, path: str) -> Iterato
         yield Problem(file, f"{path}.minCount", str(pods.min_count), expected)
     yield from check_amounts(pods.requests, file, f"{path}.requests")
     if pods.devices:
-        classes = [request.device_class for request in pods.devices]
-        places = [f"{path}.devices[{i}]" for i in range(len(classes))]
-        yield from repeats(classes, file, [f"{place}.class" for place in places], "device class")
-        for request, place in zip(pods.devices, places, strict=True):
-            yield from check_amounts(request.requests, file, f"{place}.requests")
+        classes = (request.device_class for request in pods.devices)
+        named = listed_at(classes, f"{path}.devices", ".class")
+        yield from repeats(named, file, "device class")
+        for i, request in enumerate(pods.devices):
+            yield from check_amounts(request.requests, file, f"{path}.devices[{i}].requests")
     if pods.topology_request is not None:
         place = f"{path}.topologyRequest"
         yield from _check_topology(pods.topology_request, pods.count, known, file, place)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import UsageError
-from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Import, Question, read_question
+from kantopt.planning.wanted import find_job
 from scripts.kubectl_objects import GPU, pod, thing
 
 ASKED = {"cpu": "1", GPU: "1"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from kantopt.errors import UsageError
 from kantopt.formats.imported import Unnamed
-from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Question
+from kantopt.planning.wanted import find_job
 from kantopt.problem.chosen import as_pending
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema.eligibility import admitted_with

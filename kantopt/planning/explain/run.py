@@ -37,7 +37,7 @@ from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.failing import failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.queue_victims import beyond
-from kantopt.planning.wanted import jobs_called, no_such_job
+from kantopt.planning.wanted import find_job
 from kantopt.problem.chosen import asked_for
 from kantopt.problem.derived.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
@@ -49,7 +49,6 @@ from kantopt.schema.answers.plan import SnapshotRef
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.by_kueue import waits_for_kueue
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.hints import one_of
 from kantopt.schema.model import Model
 from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.decide import Decision
@@ -62,29 +61,6 @@ _STRICT = (
     "more are placed in all; of one job alone that says nothing, so here evictions are allowed "
     "only for a more important job (priority: strict)"
 )
-
-
-def find_job(question: Question, name: str | None, command: str = "explain") -> str:
-    """Full name of a job given by any of its names (:func:`kantopt.planning.wanted.jobs_called`).
-
-    ``command`` is who asks, for errors.
-
-    Raises
-    ------
-    UsageError
-        If there is no such job, or several, or none is named.
-    """
-    names = list(dict.fromkeys(job.full_name for job in question.jobs))
-    if name is None:
-        message = f"{command}: found no job, expected its NAMESPACE/NAME behind the files, or --job"
-        raise no_such_job(question, message, None, names)
-    found = jobs_called(question, name)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{command}: found {name}, expected NAMESPACE/NAME, {one_of(found)}")
-    message = f"{command}: found {name}, expected a job of the input"
-    raise no_such_job(question, message, name, names)
 
 
 def explain(

@@ -66,9 +66,7 @@ _LAST_LOOK = 3
 """Judgings of a plan that must be left for a last look for multipliers, which is not cut short."""
 
 
-def judged_plan(
-    question: Question, model: Model, later: Question | Between | Since | None
-) -> Judged:
+def judged_plan(question: Question, model: Model, later: Between | Since | None) -> Judged:
     """Return what is to be certified.
 
     That is the plan among the documents; else what brought the cluster to a later snapshot; else
@@ -81,8 +79,8 @@ def judged_plan(
     """
     if isinstance(later, Between):
         return judged_between(later, model)
-    if isinstance(later, Since):
-        question, later = later.question, later.later
+    if later is not None:
+        question = later.question
     notes: tuple[str, ...] = ()
     given: JudgedAs = "plan"
     plan = question.plan
@@ -90,8 +88,9 @@ def judged_plan(
         instance = question.instance(model)
         placement, given = instance.current, "snapshot as it stands"
         if later is not None:
-            read = placement_in(instance, question, later)
-            placement, given, notes = read.placement, "later snapshot", (*later.notes, *read.notes)
+            read = placement_in(instance, question, later.later)
+            placement, given = read.placement, "later snapshot"
+            notes = (*later.later.notes, *read.notes)
         waves = sequence(instance, placement)
         if waves is None:
             waves = at_once(instance, placement)
@@ -107,7 +106,7 @@ def certify(
     options: Options,
     deadline: Deadline,
     *,
-    later: Question | Between | Since | None = None,
+    later: Between | Since | None = None,
     cross_check: bool = False,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
@@ -141,7 +140,7 @@ def certify(
     deadline.stop.begin()
     history: History | None = None
     apart: tuple[Standing, ...] = ()
-    if isinstance(later, Between | Since):
+    if later is not None:
         question, history = later.question, later.history
     if isinstance(later, Between):
         apart = broken(later.first, later.history, model)

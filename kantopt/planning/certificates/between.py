@@ -234,7 +234,7 @@ def became_of(
     after: Sequence[RawDocument],
     how: Import,
     model: Model,
-) -> Question | Between | Since:
+) -> Between | Since:
     """Read what became of a question: of two dumps all that they tell, else a later snapshot.
 
     Parameters

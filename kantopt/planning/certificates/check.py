@@ -91,7 +91,7 @@ def _check_between(
     """Judge a certificate of two dumps: what they show is worked out again."""
     first, model = question_of(raws, how), certificate.model
     found = became_of(first, raws, after, how, model)
-    if isinstance(found, Question):
+    if found.history is None:
         raise UsageError("--after: found a snapshot that still knows all jobs, expected another")
     facts: dict[str, object] = {"history": found.history, "apart": ()}
     shown = None

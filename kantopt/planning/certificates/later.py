@@ -144,11 +144,12 @@ class Since:
 
     question: Question
     later: Question
-    history: History
+    history: History | None = None
+    """What is gone; ``None`` if the later snapshot knows all jobs."""
 
 
-def since(question: Question, later: Question, model: Model) -> Question | Since:
-    """Leave out the running jobs that a later snapshot does not know; else return that itself.
+def since(question: Question, later: Question, model: Model) -> Since:
+    """Leave out the running jobs that a later snapshot does not know.
 
     Whether these have ended or were evicted it does not say, so nothing is judged of them. Jobs
     that it knows, also as pending ones, are still wanted: their pods that are gone were evicted.
@@ -163,7 +164,7 @@ def since(question: Question, later: Question, model: Model) -> Question | Since
         and not any((job.namespace, name) in pods for name, _, _ in _pods(job))
     ]
     if not gone:
-        return later
+        return Since(question, later)
     left = tuple(job for job in question.snapshot.jobs if job not in gone)
     snapshot = question.snapshot.model_copy(update={"jobs": left})
     nodes, since_then = (

@@ -139,7 +139,7 @@ def capacity(
     elif job is not None:
         raise UsageError("--job: found a job in short as well, expected one of them")
     shown = answer.shown(output, output_file, files)
-    deadline = search.deadline(answer, deterministic=search.deterministic)
+    deadline = search.deadline(answer)
     with stop_on_signals(deadline), answer.progress(search.time_limit) as progress:
         from kantopt.planning.capacity.asked import job_in_short, job_of
         from kantopt.planning.capacity.run import capacity as count

@@ -84,7 +84,7 @@ def certify(
     check_distinct((shown.path, counter_example, log))
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
-    deadline = search.deadline(answer, deterministic=search.deterministic)
+    deadline = search.deadline(answer)
     with stop_on_signals(deadline):
         with answer.progress(search.time_limit) as progress, solver_of(context) as solver:
             progress.reach("reading")

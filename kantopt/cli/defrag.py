@@ -101,7 +101,7 @@ def defrag(
     limits = _limits(max_moves, max_evictions, limit or ())
     marks = _selectors(exempt or ())
     benefit = _benefit(min_benefit)
-    deadline = search.deadline(answer, deterministic=search.deterministic)
+    deadline = search.deadline(answer)
     stop = deadline.stop
     with habits.run(files, shown) as run, stop_on_signals(deadline):
         with answer.progress(search.time_limit) as progress, contextlib.ExitStack() as ending:

@@ -63,7 +63,7 @@ class Limits:
         ),
     ] = None
 
-    def deadline(self, answer: "AnswerOptions", *, deterministic: bool = False) -> "Deadline":
+    def deadline(self, answer: "AnswerOptions") -> "Deadline":
         """Return the deadline of a run; it is over as well near the memory limit."""
         from kantopt.clock import Deadline, Stop
         from kantopt.memory import MemoryLimit, cgroup_limit, is_told
@@ -73,7 +73,7 @@ class Limits:
         if memory is not None and not is_told() and not answer.quiet:
             text = "the memory limit has no effect: this system does not tell what is in use"
             complain("warning", [text], answer.log_format)
-        return Deadline(self.time_limit, deterministic, Stop(memory=memory))
+        return Deadline(self.time_limit, stop=Stop(memory=memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,10 @@ class SearchOptions(Limits):
             show_default="2",
         ),
     ] = None
+
+    def deadline(self, answer: "AnswerOptions") -> "Deadline":
+        """Return the deadline of a run, in which work may be counted."""
+        return replace(Limits.deadline(self, answer), deterministic=self.deterministic)
 
     def settings(self, **more: Any) -> "Options":
         """Return how to plan, with what else a command says of it."""

@@ -96,7 +96,7 @@ def plan(
     wanted = None if wanted is None else in_namespace(wanted, namespace)
     require = [in_namespace(name, namespace) for name in require or ()]
     shown = answer.shown(output, output_file, files)
-    deadline = search.deadline(answer, deterministic=search.deterministic)
+    deadline = search.deadline(answer)
     stop = deadline.stop
     with habits.run(files, shown) as run, stop_on_signals(deadline):
         with answer.progress(search.time_limit) as progress, contextlib.ExitStack() as ending:

@@ -216,6 +216,11 @@ class Job:
         """Pods of all roles."""
         return sum(role.count for role in self.roles)
 
+    @property
+    def least(self) -> int:
+        """Pods without which a gang is not placed, over all roles; of other jobs 0."""
+        return max(self.min_count, sum(role.min_count for role in self.roles))
+
     def needed(self, role: Role) -> int:
         """Return the pods of a role without which it is not placed, whatever the others have."""
         if not self.is_gang:

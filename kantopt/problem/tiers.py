@@ -243,15 +243,7 @@ DISTURBING = frozenset(
     }
 )
 """Metrics of what is done to pods that run."""
-_BY_PRIORITY = {
-    Metric.UNPLACED.value,
-    Metric.DISPLACED.value,
-    Metric.EVICTIONS.value,
-    Metric.LOST_GPU_SECONDS.value,
-    Metric.MOVES.value,
-    Metric.DISRUPTION_COST.value,
-    Metric.MIGRATION_COST.value,
-}
+_BY_PRIORITY = {m.value for m in (Metric.UNPLACED, Metric.DISPLACED, *DISTURBING)}
 
 
 def _of_priority(
@@ -374,9 +366,7 @@ def _wishes(instance: Instance) -> bool:
 
 def _elastic(instance: Instance, j: int) -> bool:
     job = instance.jobs[j]
-    if not job.is_gang:
-        return False
-    return job.count > max(job.min_count, sum(role.min_count for role in job.roles))
+    return job.is_gang and job.count > job.least
 
 
 _UNITS = {

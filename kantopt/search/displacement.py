@@ -125,12 +125,11 @@ class Displacement:
             shift.moving.append(pod)
             return
         job = self.question.job_of(s)
-        least = max(job.min_count, sum(role.min_count for role in job.roles))
         running = self.question.running_of(job.index)
         total = self.question.pods_of(running)
         lost = sum(sum(shift.left.get(i, {}).values()) for i in running)
         whole = job.all_victims and Rule.GANG_VICTIMS in self.rules
-        if not whole and not (Rule.GANG in self.rules and job.is_gang and total - lost < least):
+        if not whole and not (Rule.GANG in self.rules and job.is_gang and total - lost < job.least):
             return
         shift.whole.add(job.index)
         for i in running:

@@ -64,13 +64,12 @@ class Recorder:
 
         0 for jobs that run with fewer pods as well: replicas of a service had better be apart.
         """
-        roles, least = self._world.instance.jobs[j].roles, self._world.instance.jobs[j].min_count
-        if max(least, sum(r.min_count for r in roles)) < sum(r.count for r in roles):
+        job = self._world.instance.jobs[j]
+        if job.least < job.count:
             return 0, 0
         key = self._cluster.alike(j)
         if key not in self._least:
             instance, level = self._world.instance, self._level
-            job = instance.jobs[j]
             domains = instance.topology.domains[level] if level >= 0 else ()
             groups = fewest_together(instance, job, [each.nodes for each in domains])
             nodes = fewest_together(instance, job, [(n,) for n in range(len(instance.nodes))])

@@ -186,10 +186,9 @@ class Wording:
             if job.index != self.j:
                 text = "evicted whole or not at all"
             elif rule is Rule.REQUIRED:
-                text = f"all its {plural(sum(role.count for role in job.roles), 'pod')}"
+                text = f"all its {plural(job.count, 'pod')}"
             else:
-                least = max(job.min_count, sum(role.min_count for role in job.roles))
-                total = sum(role.count for role in job.roles)
+                least, total = job.least, job.count
                 text = f"at least {least} of {plural(total, 'pod')} together, or none"
                 if least == total and (running := self.question.running_pods(job.index)):
                     # Its minimum may run: then the rest is asked about, and nobody would go.

@@ -206,18 +206,12 @@ def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) ->
                 low = max(low, count if value == 0 else 0)
             elif pod := tier.weight(first):
                 low = max(low, count - value // pod)
-        elif tier.metric is Metric.DISPLACED and group.running and not job.is_gang:
-            if pod := tier.weight(first):
-                low = max(low, group.running - value // pod)
-        elif tier.metric is Metric.EVICTIONS and group.running:
-            if tier.counts_pods:
-                low = max(low, group.running - value)
-            elif job.all_victims:
-                low = max(low, group.running if job.disruption_cost > value else 0)
-            elif first.disruption_cost:
-                low = max(low, group.running - value // first.disruption_cost)
-        elif tier.metric is Metric.DISRUPTION_COST:
-            low = max(low, group.running - value // 2)
+        elif tier.metric in (Metric.DISPLACED, Metric.EVICTIONS, Metric.DISRUPTION_COST):
+            pod, _ = disturbance(tier, job, first)
+            if adds_up(tier, job):
+                low = max(low, group.running - value // pod if pod else 0)
+            elif tier.metric is Metric.EVICTIONS and pod > value:
+                low = max(low, group.running)
     return low
 
 

@@ -17,6 +17,7 @@ from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.bounds.departures import evictable, may_move
+from kantopt.verify.disturbance import adds_up, disturbance
 
 LIMITING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 """Metrics of tiers above that let pods do less."""
@@ -39,24 +40,15 @@ def ways_to_leave(
     for tier, value in limits:
         by_priority.setdefault(tier.priority, []).append((tier, value))
 
-    def within(s: int, metric: Metric) -> bool:
+    def within(s: int, way: int) -> bool:
         podset, job = instance.podsets[s], instance.job_of(s)
-        for tier, value in (*by_priority.get(None, ()), *by_priority.get(job.priority, ())):
-            cost = 0
-            if tier.metric is Metric.DISRUPTION_COST:
-                cost = 2 if metric is Metric.EVICTIONS else 1
-            elif tier.metric is metric:
-                cost = 1
-                if metric is Metric.EVICTIONS and not tier.counts_pods:
-                    cost = job.disruption_cost if job.all_victims else podset.disruption_cost
-            if cost > value:
-                return False
-        return True
+        asked = (*by_priority.get(None, ()), *by_priority.get(job.priority, ()))
+        return all(disturbance(tier, job, podset)[way] <= value for tier, value in asked)
 
     moving = (podset.index for podset in instance.podsets if may_move(instance, podset))
     return (
-        frozenset(s for s in evictable(instance) if within(s, Metric.EVICTIONS)),
-        frozenset(s for s in moving if within(s, Metric.MOVES)),
+        frozenset(s for s in evictable(instance) if within(s, 0)),
+        frozenset(s for s in moving if within(s, 1)),
     )
 
 
@@ -66,22 +58,9 @@ def costs_of_leaving(
     """Return what a pod that leaves its node costs a tier at least, of pod sets that may."""
     found = {}
     for s in evicted | moved:
-        podset, job = instance.podsets[s], instance.job_of(s)
-        if not tier.concerns(job):
-            cost = 0
-        elif tier.metric is Metric.LOST_GPU_SECONDS:
-            cost = 0 if s in moved and job.move_mode == "live" else podset.lost_gpu_seconds
-        elif tier.metric is Metric.EVICTIONS:
-            cost = 1 if tier.counts_pods else podset.disruption_cost
-            if job.all_victims and not tier.counts_pods:
-                cost = job.disruption_cost
-            cost *= s not in moved
-        elif tier.metric is Metric.DISRUPTION_COST:
-            cost = 1 if s in moved else 2
-        else:
-            cost = podset.migration_mib if tier.metric is Metric.MIGRATION_COST else 1
-            cost *= s not in evicted
-        found[s] = cost
+        job = instance.job_of(s)
+        ways = zip(disturbance(tier, job, instance.podsets[s]), (evicted, moved), strict=True)
+        found[s] = min(cost for cost, able in ways if s in able) if tier.concerns(job) else 0
     return found
 
 
@@ -89,7 +68,7 @@ def _whole(tier: Tier, instance: Instance, costs: Mapping[int, int], j: int) -> 
     """Return what a job costs as soon as one pod leaves that costs anything; ``None``: by pods."""
     job = instance.jobs[j]
     if tier.metric is Metric.EVICTIONS and not tier.counts_pods:
-        return job.disruption_cost if job.all_victims else None
+        return None if adds_up(tier, job) else job.disruption_cost
     if j not in instance.together:
         return None
     return sum(costs.get(s, 0) * instance.podsets[s].count for s in instance.running_of(j))

@@ -14,6 +14,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.bounds.departures import evictable
+from kantopt.verify.disturbance import adds_up, disturbance
 
 _Victims = tuple[int, Fraction, int]
 """Milli-GPU and cost of each, and their number."""
@@ -101,14 +102,11 @@ def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims
     """What pods with GPUs that some plan could evict hold and cost, of one priority."""
     for podset in _podsets(instance, priority):
         job = instance.jobs[podset.job]
-        if tier.counts_pods:
-            yield podset.gpu_milli, Fraction(1), podset.count
-        elif job.all_victims:
-            pods = instance.pods_of(instance.running_of(job.index))
+        cost = Fraction(disturbance(tier, job, podset)[0])
+        if not adds_up(tier, job):
             # A share of what the job costs as a whole, at most for all that its pods hold.
-            yield podset.gpu_milli, Fraction(job.disruption_cost, pods), podset.count
-        else:
-            yield podset.gpu_milli, Fraction(podset.disruption_cost), podset.count
+            cost /= instance.pods_of(instance.running_of(job.index))
+        yield podset.gpu_milli, cost, podset.count
 
 
 def _podsets(instance: Instance, priority: int) -> Iterator[PodSet]:

@@ -10,7 +10,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.verify.disturbance import adds_up, disturbance
 
+_DISTURBED = (Metric.DISPLACED, Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+"""Metrics of disturbance that are such sums."""
 MOVES = "limit moves"
 """What a witness calls the limit on moves."""
 
@@ -70,45 +73,24 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
     costs is no sum over its pods.
     """
 
-    def counted(podset: PodSet) -> bool:
-        return tier.concerns(instance.job_of(podset.index))
-
-    def moved(podset: PodSet) -> int:
-        return int(podset.running and counted(podset))
-
-    def cost(podset: PodSet) -> int:
-        job = instance.job_of(podset.index)
-        if not podset.running or not counted(podset):
-            return 0
-        if tier.counts_pods:
-            return 1
-        if job.all_victims:
-            return job.disruption_cost if job.count == 1 else 0
-        return podset.disruption_cost
-
     def missing(podset: PodSet) -> int:
         job = instance.job_of(podset.index)
-        if not counted(podset) or tier.surplus:
+        if not tier.concerns(job) or tier.surplus:
             return 0
         if tier.unit == "jobs":
             return int(job.count == 1)
         return tier.weight(podset) if job.count == 1 or not job.is_gang else 0
 
-    def displaced(podset: PodSet) -> int:
-        gang = instance.job_of(podset.index).is_gang
-        return tier.weight(podset) if moved(podset) and not gang else 0
+    def disturbed(way: int, podset: PodSet) -> int:
+        job = instance.job_of(podset.index)
+        alone = tier.metric is Metric.EVICTIONS and job.count == 1
+        if not podset.running or not tier.concerns(job) or not (alone or adds_up(tier, job)):
+            return 0
+        return disturbance(tier, job, podset)[way]
 
-    name = name_of(tier)
-    match tier.metric:
-        case Metric.DISPLACED:
-            return Row(none_of, displaced, value, name)
-        case Metric.MOVES:
-            return Row(moved, none_of, value, name)
-        case Metric.EVICTIONS:
-            return Row(none_of, cost, value, name)
-        case Metric.DISRUPTION_COST:
-            return Row(moved, lambda podset: 2 * moved(podset), value, name)
-        case Metric.UNPLACED:
-            return Row(none_of, missing, value, name)
-        case _:
-            return None
+    if tier.metric is Metric.UNPLACED:
+        return Row(none_of, missing, value, name_of(tier))
+    if tier.metric in _DISTURBED:
+        evicted, moved = partial(disturbed, 0), partial(disturbed, 1)
+        return Row(moved, evicted, value, name_of(tier))
+    return None

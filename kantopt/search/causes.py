@@ -10,11 +10,9 @@ import numpy as np
 from kantopt.problem.uses import is_port
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base, gpu_milli
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import MANY, Ints, Mask
 from kantopt.search.state import State, rooms
 
-_MANY = 2**31
-"""More pods than a node ever holds."""
 FITS = ""
 """Cause of a node that takes a pod."""
 
@@ -32,9 +30,8 @@ class Causes:
         """How far each node is from taking one pod, in thousandths of what the pod asks for."""
         shape, instance = state.shape[s], state.instance
         names = instance.resources
-        asks = sorted(shape.asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
         lacking: Mask = np.zeros(state.size, dtype=np.bool_)
-        for r, amount in asks:
+        for r, amount in asks_of(state, s):
             short = np.maximum(amount - state.free[r], 0)
             self.room_cause[(short > 0) & ~lacking] = names[r]
             lacking |= short > 0
@@ -70,33 +67,26 @@ class Causes:
 
     @cached_property
     def witness(self) -> str:
-        """Name the node that is closest to taking a pod, and what it is short of."""
-        nodes = np.flatnonzero(self.full)
-        if not len(nodes):
-            return self._fullest()
-        n = int(nodes[np.lexsort((nodes, self.lack[nodes]))[0]])
-        name = self.state.instance.nodes[n].name
-        for r, amount in self.state.shape[self.s].asks:
-            resource = self.state.instance.resources[r]
-            limit = int(self.state.capacity[r, n])
-            wanted = limit - int(self.state.free[r, n]) + amount
-            if resource == self.room_cause[n]:
-                return _short_of(name, resource, wanted, limit)
-        return f"node {name}: {self._devices_on(n)}"
+        """Name the node that is closest to taking a pod, and what it is short of.
 
-    def _fullest(self) -> str:
-        """Name the first node with room and what it lacks for one pod more than that."""
-        fitting = np.flatnonzero(self.room_cause == FITS)
-        for n in fitting[:1].tolist():
-            room = int(rooms(self.state, self.state.shape[self.s], _MANY)[n])
-            for r, amount in self.state.shape[self.s].asks:
-                wanted = (room + 1) * amount
-                free, limit = int(self.state.free[r, n]), int(self.state.capacity[r, n])
-                if wanted > free:
-                    resource = self.state.instance.resources[r]
-                    name = self.state.instance.nodes[n].name
-                    return _short_of(name, resource, limit - free + wanted, limit)
-        return ""
+        Where none is full, the first one with room, and what it lacks for one pod more than that.
+        """
+        state, nodes, room = self.state, np.flatnonzero(self.full), 0
+        if len(nodes):
+            n = int(nodes[np.lexsort((nodes, self.lack[nodes]))[0]])
+        else:
+            fitting = np.flatnonzero(self.room_cause == FITS)
+            if not len(fitting):
+                return ""
+            n = int(fitting[0])
+            room = int(rooms(state, state.shape[self.s], MANY)[n])
+        name, short = state.instance.nodes[n].name, short_of(state, self.s, n, room + 1)
+        if short is None:
+            return f"node {name}: {self._devices_on(n)}" if len(nodes) else ""
+        resource, amounts = short
+        if is_port(resource):  # how one is counted is nobody's business
+            return f"node {name} has {resource} once"
+        return f"node {name} would need {amounts}"
 
     def _devices_on(self, n: int) -> str:
         state = self.state
@@ -116,9 +106,20 @@ class Causes:
         return "no room"
 
 
-def _short_of(node: str, resource: str, wanted: int, limit: int) -> str:
-    """Say how much a node would need of a resource; how a port is counted is nobody's business."""
-    if is_port(resource):
-        return f"node {node} has {resource} once"
-    amounts = f"{from_base(resource, wanted)} of {from_base(resource, limit)}"
-    return f"node {node} would need {amounts} {resource}"
+def asks_of(state: State, s: int) -> list[tuple[int, int]]:
+    """Return what a pod asks of its node itself, GPUs first: resources and amounts."""
+    names = state.instance.resources
+    return sorted(state.shape[s].asks, key=lambda ask: (not gpu_milli(names[ask[0]], 1), ask[0]))
+
+
+def short_of(state: State, s: int, n: int, pods: int) -> tuple[str, str] | None:
+    """Return the resource of which a node has too little for so many pods, GPUs first.
+
+    With it comes how much of the node's would be taken then: ``12 of 8 nvidia.com/gpu``.
+    """
+    for r, amount in asks_of(state, s):
+        free, limit = int(state.free[r, n]), int(state.capacity[r, n])
+        if pods * amount > free:
+            name, taken = state.instance.resources[r], limit - free + pods * amount
+            return name, f"{from_base(name, taken)} of {from_base(name, limit)} {name}"
+    return None

@@ -17,6 +17,8 @@ from kantopt.schema.model import Rule
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+MANY = 2**31
+"""More pods than a node ever holds."""
 
 
 def mask_of(size: int, chosen: Collection[int]) -> Mask:

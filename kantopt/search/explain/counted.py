@@ -207,9 +207,9 @@ class CountedPuzzle(Puzzle):
         bound = [subject[1] for rule, subject in on if rule is Rule.CAPACITY]
         room = np.where(np.isin(classes, bound), counting.room(gone), counting.wanted)
         shut = [subject[1] for rule, subject in on if rule is Rule.ELIGIBILITY]
-        admitted = counting.admitted | ~np.isin(classes, shut)
+        room = np.where(counting.admitted | ~np.isin(classes, shut), room, 0)
         level = counting.level if Rule.TOPOLOGY in held else None
-        if counting.held(room, admitted, level) < pods:
+        if counting.held(room, level) < pods:
             return False
         broken = counting.over_quota(pods, gone) if Rule.QUOTA in rules else []
         return not any((Rule.QUOTA, each) in on for each in broken)

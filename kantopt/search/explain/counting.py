@@ -6,7 +6,7 @@ nodes hold, and nothing but sums over a domain and over a queue ties nodes to ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,18 @@ QuotaSubject = tuple[str, int, int]
 def nobody(_: PodSet) -> bool:
     """Say that all that runs stays."""
     return False
+
+
+def hardest(question: Instance, wanted: Mapping[int, int]) -> int:
+    """Return the pod set that is hardest to place of some wanted, as far as one can tell."""
+    return max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
+
+
+def regions(question: Instance, level: int | None) -> list[Ints]:
+    """Return the nodes of each domain of a level, or all nodes."""
+    if level is None:
+        return [np.arange(len(question.nodes), dtype=np.int64)]
+    return [np.array(each.nodes, dtype=np.int64) for each in question.topology.domains[level]]
 
 
 def countable(question: Instance, j: int) -> bool:
@@ -96,9 +108,13 @@ class Counting:
             np.minimum(room, fits, out=room, where=self.limited[r])
         return room
 
-    def held(self, room: Ints, admitted: Mask, level: int | None) -> int:
+    def taken(self, rules: Collection[Rule], gone: Gone = nobody) -> Ints:
+        """Pods that each node takes under some rules; at most those wanted."""
+        room = self.room(gone) if Rule.CAPACITY in rules else self._boundless
+        return np.where(self.admitted, room, 0) if Rule.ELIGIBILITY in rules else room
+
+    def held(self, room: Ints, level: int | None) -> int:
         """Pods that fit together, in one domain of a level if one is given."""
-        room = np.where(admitted, room, 0)
         if level is None:
             return int(room.sum())
         return int(self._domains.totals(level, room).max(initial=0))
@@ -142,14 +158,11 @@ class Counting:
         """
         if rules is None:
             rules = frozenset(rule for rule in Rule if self.question.on(rule))
-        pods = self.pods(rules)
-        room = self.room(gone) if Rule.CAPACITY in rules else self._boundless
-        admitted = self.admitted if Rule.ELIGIBILITY in rules else self._everywhere
+        pods, room = self.pods(rules), self.taken(rules, gone)
         if closed:
-            admitted = admitted.copy()
-            admitted[list(closed)] = False
+            room = np.where(mask_of(self.size, closed), 0, room)
         level = self.level if Rule.TOPOLOGY in rules else None
-        if self.held(room, admitted, level) < pods:
+        if self.held(room, level) < pods:
             return False
         return Rule.QUOTA not in rules or not self.over_quota(pods, gone)
 
@@ -188,7 +201,7 @@ class Counting:
 
     def most(self) -> int:
         """Pods of those wanted that have a place as it stands."""
-        low, high = 0, min(self.wanted, self.held(self.room(), self.admitted, self.level))
+        low, high = 0, min(self.wanted, self.held(self.taken(tuple(Rule)), self.level))
         while low < high:
             middle = (low + high + 1) // 2
             if self.over_quota(middle):
@@ -204,10 +217,7 @@ class Counting:
         """
         if not self.fits(rules, gone):
             return None
-        pods = self.pods(rules)
-        room = self.room(gone) if Rule.CAPACITY in rules else self._boundless
-        if Rule.ELIGIBILITY in rules:
-            room = np.where(self.admitted, room, 0)
+        pods, room = self.pods(rules), self.taken(rules, gone)
         if Rule.TOPOLOGY in rules and self.level is not None:
             totals = self._domains.totals(self.level, room)
             enough = np.flatnonzero(totals >= pods)
@@ -225,14 +235,6 @@ class Counting:
             spots[Spot(n)] = taken
             pods -= taken
         return spots
-
-    def regions(self, level: int | None) -> Iterator[Ints]:
-        """Yield the nodes of each domain of a level, or all nodes."""
-        if level is None:
-            yield np.arange(self.size, dtype=np.int64)
-            return
-        for domain in self.question.topology.domains[level]:
-            yield np.array(domain.nodes, dtype=np.int64)
 
     @cached_property
     def _domains(self) -> Domains:

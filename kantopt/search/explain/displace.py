@@ -17,7 +17,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.displacement import Displacement, Pod, Shift
-from kantopt.search.explain.counting import Counting, countable
+from kantopt.search.explain.counting import Counting, countable, regions
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 
@@ -59,19 +59,16 @@ class Displacing(Displacement):
         """Yield a placement for each of the regions where least has to leave."""
         rules, counting = self.rules, self.counting
         pods = counting.pods(rules)
-        room = np.where(
-            counting.admitted | (Rule.ELIGIBILITY not in rules), counting.room(self._leaves), 0
-        )
         if Rule.CAPACITY not in rules:
             return
+        room = counting.taken(rules, self._leaves)
         costs: list[tuple[int, int, list[int]]] = []
         level = counting.level if Rule.TOPOLOGY in rules else None
         now = np.minimum(counting.room(), room)
         toll = self.toll
-        for i, nodes in enumerate(counting.regions(level)):
-            if int(room[nodes].sum()) < pods:
+        for i, inside in enumerate(regions(self.question, level)):
+            if int(room[inside].sum()) < pods:
                 continue
-            inside = np.array(nodes, dtype=np.int64)
             gain = np.maximum(room[inside], 1)
             order = inside[np.lexsort((inside, -now[inside], toll[inside] // gain))]
             chosen, held = [], 0

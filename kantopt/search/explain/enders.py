@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kantopt.problem.instance import Instance
-from kantopt.search.explain.counting import Gone, nobody
+from kantopt.search.explain.counting import Gone, hardest, nobody, regions
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State, rooms
@@ -73,18 +73,14 @@ class _Ranking:
             {podset.index: {} for podset in question.podsets if podset.running and gone(podset)}
         )
         self.state = State(question, stay)
-        s = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
+        s = hardest(question, wanted)
         self.need = wanted[s]
         self.shape, self.allowed = self.state.shape[s], self.state.allowed(s)
         self.apart = self.state.neighbours.concern(s)
-        self.regions: list[Ints] = [np.arange(self.state.size, dtype=np.int64)]
         needs = question.needs_of.get(j, ())
-        level = next((need.required for need in needs if need.required is not None), None)
-        self.level, self.domains = level, Domains(question)
-        if level is not None:
-            domains = question.topology.domains[level]
-            self.regions = [np.array(domain.nodes, dtype=np.int64) for domain in domains]
-        self.before = self._room(self.regions[0] if level is None else np.arange(self.state.size))
+        self.level = next((need.required for need in needs if need.required is not None), None)
+        self.regions, self.domains = regions(question, self.level), Domains(question)
+        self.before = self._room(np.arange(self.state.size))
 
     def candidates(self) -> Candidates:
         gains, single = [], []

@@ -10,8 +10,8 @@ import numpy as np
 from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
-from kantopt.schema.quantity import CAPACITY, DISKS, FREE, SHARED_VOLUME, gpu_milli
-from kantopt.search.causes import FITS, Causes
+from kantopt.schema.quantity import CAPACITY, DISKS, FREE, SHARED_VOLUME
+from kantopt.search.causes import FITS, Causes, asks_of
 from kantopt.search.counts.neighbours import REFUSALS
 from kantopt.search.fit_together import fit_together
 from kantopt.search.insertion.domains import Domains
@@ -134,12 +134,13 @@ class Survey:
     def _free(self, s: int) -> Free | None:
         """Look at the resource that is asked for first: GPUs, if any."""
         names = self.question.resources
-        asks = sorted(self.now.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
+        asked = [
+            r for r, _ in asks_of(self.now, s) if names[r] != "pods" and not is_thing(names[r])
+        ]
         nodes = np.flatnonzero(self.now.allowed(s))
-        asks = [(r, amount) for r, amount in asks if names[r] != "pods" and not is_thing(names[r])]
-        if not asks or not len(nodes):
+        if not asked or not len(nodes):
             return None
-        r = asks[0][0]
+        r = asked[0]
         free = np.maximum(self.now.free[r, nodes], 0)
         offered = self.now.capacity[r, nodes]
         if bool((offered >= UNLIMITED).any()):

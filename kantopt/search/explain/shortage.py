@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
-from kantopt.schema.quantity import from_base, gpu_milli
+from kantopt.search.causes import short_of
+from kantopt.search.explain.counting import hardest
+from kantopt.search.shapes import MANY
 from kantopt.search.state import State, rooms
-
-_MANY = 2**31
-"""More pods than a node ever holds."""
 
 
 class Shortage:
@@ -37,9 +36,8 @@ class Shortage:
             )
         )
         self.state = State(question, rest)
-        self.podset = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
-        """The pod set that is hardest to place, as far as one can tell."""
-        self._room = rooms(self.state, self.state.shape[self.podset], _MANY)
+        self.podset = hardest(question, wanted)
+        self._room = rooms(self.state, self.state.shape[self.podset], MANY)
 
     def words(self, n: int) -> str:
         """Say what one pod more than those that fit would take.
@@ -48,18 +46,14 @@ class Shortage:
         of them do without the pods that may be gone, it is these that have no room beside.
         """
         state, s = self.state, self.podset
-        names, room = self.question.resources, int(self._room[n])
+        room = int(self._room[n])
         if room >= self.wanted[s]:
             pods = "its pod" if self.wanted[s] == 1 else f"its {self.wanted[s]} pods"
             return f"room for {pods} only once others are gone"
         pods = f"{room + 1} of its pods" if room or self.wanted[s] > 1 else "its pod"
-        asks = sorted(state.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
-        for r, amount in asks:
-            free, limit = int(state.free[r, n]), int(state.capacity[r, n])
-            if (room + 1) * amount > free:
-                used = limit - free + (room + 1) * amount
-                amounts = f"{from_base(names[r], used)} of {from_base(names[r], limit)}"
-                return f"{amounts} {names[r]} with {pods}"
+        lacking = short_of(state, s, n, room + 1)
+        if lacking is not None:
+            return f"{lacking[1]} with {pods}"
         needs = self.question.podsets[s].devices
         short = ", ".join(f"{need.count} {need.device_class} devices" for need in needs)
         if not short:

@@ -15,11 +15,9 @@ import numpy as np
 
 from kantopt.search.insertion.domains import Domains, Share
 from kantopt.search.insertion.fill import room_for
-from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.shapes import MANY, Ints, Mask, PodShape
 from kantopt.search.state import State, rooms
 
-MANY = 2**31
-"""More pods than a node ever holds."""
 _FEW = 16
 """Groups that are renewed one by one; of more of them all are renewed at once."""
 _LOOKS = 8

@@ -13,9 +13,9 @@ from kantopt.problem.restricted import finest_level
 from kantopt.schema.model import Rule
 from kantopt.search.insertion.domains import Domains
 from kantopt.search.insertion.fill import fill, fill_alike, room_for
-from kantopt.search.insertion.groups import MANY, Groups
+from kantopt.search.insertion.groups import Groups
 from kantopt.search.insertion.scores import Scores
-from kantopt.search.shapes import Mask
+from kantopt.search.shapes import MANY, Mask
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules.topology import domains_used
 

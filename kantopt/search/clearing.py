@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from kantopt.search.insertion.fill import fill, room_for
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.shapes import Mask
-from kantopt.search.state import Change
 
 _MOVES = 1_000
 """Moves that count as much as the least victim when domains are compared."""
@@ -59,16 +59,14 @@ def clear_for(clearing: Clearing, jobs: Sequence[int], place: Callable[[int], bo
         return []
     placed = [j for j in asking if place(j)]
     nodes = {j: _nodes_of(preemption, j) for j in placed}
-    settled = bool(placed) and preemption.put_back.settles(seen)
-    harm, changes = victims.gone.harm(), state.journal[mark:]
+    least = LeastHarm(state)
+    if placed and preemption.put_back.settles(seen):
+        least.note(victims.gone.harm(), mark)
     state.undo(mark)
     if placed and clearing.place_all(nodes):
-        if not settled or victims.gone.harm() < harm:
-            return placed
+        least.note(victims.gone.harm(), mark)
         state.undo(mark)
-    for change in changes if settled else ():
-        state.add(*change)
-    return placed if settled else []
+    return placed if least.carry_out() else []
 
 
 def _nodes_of(preemption: Preemption, j: int) -> list[int]:
@@ -111,8 +109,7 @@ class Clearing:
         state = self.state
         self.below = state.instance.jobs[j].priority
         levels = self.victims.priorities_below(self.below)
-        best: tuple[list[int], list[Change]] | None = None
-        found = 0
+        least, found = LeastHarm(state), 0
         for on in (*known, *self._others(j)):
             self.tries += 1
             if found == _ENOUGH or self.tries > self.most or self.over():
@@ -126,14 +123,10 @@ class Clearing:
                     emptied = self.relocation.empty_for(j, on, self._push)
                 if emptied and self.preemption.put_back.settles(seen):
                     settled = True
-                    harm = [*self.victims.gone.harm(), state.pace.moves]
-                    if best is None or harm < best[0]:
-                        best = harm, state.journal[mark:]
+                    least.note([*self.victims.gone.harm(), state.pace.moves], mark)
                 state.undo(mark)
             found += settled
-        for change in best[1] if best else ():
-            state.add(*change)
-        return best is not None
+        return least.carry_out()
 
     def _others(self, j: int) -> Iterator[list[int]]:
         """Other nodes that a job could go to: of the domains that it asks for the cheapest."""
@@ -208,18 +201,14 @@ class Clearing:
             with victims.without(level):
                 nodes = np.flatnonzero((room_for(state, s, 1) > 0) & within)
             costs = victims.costs(level)[nodes]
-            best: tuple[list[int], list[Change]] | None = None
+            least = LeastHarm(state)
             for n in nodes[np.lexsort((nodes, costs))][:_MOST_NODES].tolist():
                 mark = state.mark()
                 self._evict(n, most + 1)
                 if self.preemption.placer.place_on(s, n):
                     self.preemption.put_back.spare(mark, most + 1)
-                    harm = victims.gone.harm()
-                    if best is None or harm < best[0]:
-                        best = harm, state.journal[mark:]
+                    least.note(victims.gone.harm(), mark)
                 state.undo(mark)
-            if best is not None:
-                for change in best[1]:
-                    state.add(*change)
+            if least.carry_out():
                 return True
         return False

@@ -11,6 +11,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Want
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.pushing import Place, Pushing
 from kantopt.search.preemption.quota_room import QuotaRoom
@@ -36,13 +37,14 @@ class Preemption(Pushing):
             if any(int(c.sum()) < w.least for c, w in zip(could, wants, strict=True)):
                 continue
             gain = np.sum(could, axis=0) - np.sum(now, axis=0)
-            least = [(want.s, want.least) for want in wants]
-            beyond = QuotaRoom(self.victims, level).find(j, least, gain > 0)
+            asked = [(want.s, want.least) for want in wants]
+            beyond = QuotaRoom(self.victims, level).find(j, asked, gain > 0)
             if beyond is None:
                 continue
-            best: tuple[list[int], list[Change], Mask] | None = None
+            least = LeastHarm(self.state)
+            where: Mask | None = None
             for region, shared in self._tries(j, wants, now, could, level):
-                if shared and best is not None and self._tight(best[1], wants):
+                if shared and self._tight(least.changes, wants):
                     continue
                 if self.over():
                     break
@@ -51,17 +53,12 @@ class Preemption(Pushing):
                     self.state.add(*change)
                 freed = self._free_nodes(wants, place, region, level, (now, could), shared=shared)
                 if freed and self.put_back.settles(seen):
-                    harm = self.victims.gone.harm()
-                    if best is None or harm < best[0]:
-                        best = harm, self.state.journal[mark:], region
+                    where = region if least.note(self.victims.gone.harm(), mark) else where
                 self.state.undo(mark)
-            if best is not None:
-                harm, changes, region = best
-                if sum(want.least for want in wants) > 1 and not self._tight(changes, wants):
-                    changes = self._trimmed(changes, harm, wants, region, place)
-                for change in changes:
-                    self.state.add(*change)
-                return True
+            if where is not None:
+                if sum(want.least for want in wants) > 1 and not self._tight(least.changes, wants):
+                    self._trim(least, wants, where, place)
+                return least.carry_out()
         return False
 
     def _tries(
@@ -79,14 +76,7 @@ class Preemption(Pushing):
         asked = sum(podsets[want.s].gpu_milli * want.least for want in wants)
         return 0 < gone <= asked
 
-    def _trimmed(
-        self,
-        changes: list[Change],
-        harm: list[int],
-        wants: list[Want],
-        region: Mask,
-        place: Place,
-    ) -> list[Change]:
+    def _trim(self, least: LeastHarm, wants: list[Want], region: Mask, place: Place) -> None:
         """Spare victims without whom the job still fits, those of the most pods first.
 
         Of gangs that go as a whole the nodes of one may do where those of two were emptied.
@@ -94,7 +84,7 @@ class Preemption(Pushing):
         state, seen, mark = self.state, len(self.state.touched), self.state.mark()
         gone: dict[int, Counter[tuple[int, Spot]]] = {}
         coming = {want.s for want in wants}  # of a job that runs, and is to run elsewhere
-        for s, spot, pods in changes:
+        for s, spot, pods in least.changes:
             podset = state.instance.podsets[s]
             if podset.running and s not in coming:
                 gone.setdefault(podset.job, Counter())[s, spot] += pods
@@ -120,12 +110,11 @@ class Preemption(Pushing):
             if not nodes or int(gain[nodes].sum()) > slack or self.over():
                 continue
             self._evict_but(gone, spared)
-            if place(region) and self.put_back.settles(seen) and self.victims.gone.harm() < harm:
-                harm, changes = self.victims.gone.harm(), state.journal[mark:]
+            fits = place(region) and self.put_back.settles(seen)
+            if fits and least.note(self.victims.gone.harm(), mark):
                 gone[spared] = Counter()
                 slack -= int(gain[nodes].sum())
             state.undo(mark)
-        return changes
 
     def _evict_but(self, gone: dict[int, Counter[tuple[int, Spot]]], spared: int | None) -> None:
         """Take away what is gone of all jobs but one."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from heapq import heappop, heappush
-from operator import itemgetter
 from typing import NamedTuple
 
 from kantopt.problem.cluster import Spot
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.preemption.gone import Level
 from kantopt.search.preemption.victims import Victims
 from kantopt.search.shapes import Mask
@@ -43,13 +43,12 @@ class QuotaRoom:
         state, queue = self.state, self.state.instance.jobs[j].queue
         if queue is None or state.admits(j, wants):
             return []
-        best, mark = None, state.mark()
+        least, mark = LeastHarm(state), state.mark()
         for queues in dict.fromkeys((frozenset((queue,)), state.instance.rivals(queue))):
             if self._evict_from(queues, queue, j, wants, near):
-                found = self.victims.gone.harm(), state.journal[mark:]
-                best = found if best is None else min(best, found, key=itemgetter(0))
+                least.note(self.victims.gone.harm(), mark)
             state.undo(mark)
-        return best and best[1]
+        return None if least.harm is None else least.changes
 
     def _evict_from(
         self, queues: frozenset[int], queue: int, j: int, wants: _Wants, near: Mask

@@ -14,9 +14,9 @@ import numpy as np
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.insertion.fill import room_for
 from kantopt.search.insertion.placer import Placer, Want
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.shapes import Ints, Mask, mask_of
-from kantopt.search.state import Change
 from kantopt.verify.disturbance import disturbance
 
 _MORE_NODES = 5
@@ -44,28 +44,24 @@ class Cheapest(Relocation):
         self._vain: set[int] = set()
 
     def _cleared(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> bool:
-        best: tuple[tuple[int, int], list[Change]] | None = None
+        least = LeastHarm(self.state)
         self._vain, stuck = set(), {-1}
         left = min(_MOST_TRIES, self._tries)
-        while best is None and not (stuck <= self._vain or self.over()):
+        while least.harm is None and not (stuck <= self._vain or self.over()):
             self._vain |= stuck
             stuck = set()
             for weight, _, nodes, region in self._sets(j, wants, now, could):
-                dear = best is not None and weight > _WORSE * best[0][0]
+                dear = least.harm is not None and weight > _WORSE * least.harm[0]
                 if not left or dear or self.over():
                     break
                 self._tries, left = self._tries - 1, left - 1
                 mark = self.state.mark()
                 if self._clear(j, region, list(nodes)):
-                    harm = self._harm(mark)
-                    if best is None or harm < best[0]:
-                        best = harm, self.state.journal[mark:]
+                    least.note(self._harm(mark), mark)
                 elif self._stuck is not None:
                     stuck.add(self._stuck)
                 self.state.undo(mark)
-        for change in best[1] if best else ():
-            self.state.add(*change)
-        return best is not None or super()._cleared(j, wants, now, could)
+        return least.carry_out() or super()._cleared(j, wants, now, could)
 
     def _sets(
         self, j: int, wants: list[Want], now: Ints, could: list[Ints]
@@ -200,7 +196,7 @@ class Cheapest(Relocation):
             )
         return weight
 
-    def _harm(self, mark: int) -> tuple[int, int]:
+    def _harm(self, mark: int) -> list[int]:
         """What moves since a mark cost, and how many there are."""
         net: dict[tuple[int, object], int] = {}
         for s, spot, pods in self.state.journal[mark:]:
@@ -210,7 +206,7 @@ class Cheapest(Relocation):
             for (s, _), pods in net.items()
             if pods < 0 and self.state.instance.podsets[s].running
         ]
-        return sum(self._cost[s] * pods for s, pods in gone), sum(pods for _, pods in gone)
+        return [sum(self._cost[s] * pods for s, pods in gone), sum(pods for _, pods in gone)]
 
 
 def minimal_covers(gains: Sequence[int], missing: int) -> Iterator[tuple[int, ...]]:

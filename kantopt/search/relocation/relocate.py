@@ -15,6 +15,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.insertion.placer import Placer, Want
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.relocation.ejection import Ejection
 from kantopt.search.relocation.movers import Movers
 from kantopt.search.relocation.restarts import Restarts
@@ -96,7 +97,7 @@ class Relocation:
         ``now`` and ``could``: pods of the job that each node holds, and would without pods that may
         move, of each role.
         """
-        best: tuple[int, list[Change]] | None = None
+        least = LeastHarm(self.state)
         sets = (
             (region, nodes)
             for region in self._regions(j, wants, now, could, self._regions_tried)
@@ -110,13 +111,10 @@ class Relocation:
             self._failed = 0 if cleared else self._failed + 1
             if cleared and not self._restarts_since(mark):
                 return True
-            moved = self.state.pace.moves - moves
-            if cleared and (best is None or moved < best[0]):
-                best = moved, self.state.journal[mark:]
+            if cleared:
+                least.note([self.state.pace.moves - moves], mark)
             self.state.undo(mark)
-        for change in best[1] if best else ():
-            self.state.add(*change)
-        return best is not None
+        return least.carry_out()
 
     def _restarts_since(self, mark: int) -> bool:
         """Whether jobs that restart as a whole were touched: others may have fewer pods to move."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import replace
 
 from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.counted import counted_nodes
@@ -20,7 +19,7 @@ from kantopt.problem.job import DeviceNeed
 from kantopt.problem.node_room import node_room
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.step import Loads
+from kantopt.verify.step import left_of, standing_loads
 
 
 def representatives(
@@ -80,7 +79,7 @@ class _Nodes:
                     self._held[spot.node].append((podset.index, spot.devices, pods))
                 self._gpus[spot.node] += pods * podset.gpu_milli
                 self._in_use[spot.node] |= not podset.daemon
-        self._standing = Loads.of(instance, instance.current)
+        self._standing = standing_loads(instance)
         self._room: dict[Hashable, list[_Asking]] = {}
         self._fitting = [self._fit(n) for n in range(len(instance.nodes))]
         """Kinds of pods of which one could arrive on each node, by room alone."""
@@ -125,7 +124,7 @@ class _Nodes:
         node, load = self._instance.nodes[n], self._load(n)
         state = (node.capacity, node.devices, load)
         if state not in self._room:
-            self._room[state] = self._with_room(_free(node, *load))
+            self._room[state] = self._with_room(left_of(node, self._standing, self._standing))
         if not self._instance.on(Rule.ELIGIBILITY):
             return frozenset(self._room[state])
         return frozenset(kind for kind in self._room[state] if n in kind[2])
@@ -138,23 +137,6 @@ class _Nodes:
             for requests, devices, allowed in self._pods
             if node_room(free, requests, devices if on_devices else (), 1, capacity=capacity)
         ]
-
-
-def _free(node: Node, load: Sequence[int], device_loads: Sequence[Sequence[int]]) -> Node:
-    """Return a node with what is left of it."""
-    capacity = (
-        None if limit is None else max(0, limit - taken)
-        for limit, taken in zip(node.capacity, load, strict=True)
-    )
-    devices = (
-        replace(device, capacity=tuple(map(_left, device.capacity, row)))
-        for device, row in zip(node.devices, device_loads, strict=True)
-    )
-    return replace(node, capacity=tuple(capacity), devices=tuple(devices))
-
-
-def _left(have: int, taken: int) -> int:
-    return max(0, have - taken)
 
 
 def _telling_keys(instance: Instance) -> list[tuple[str, bool]]:

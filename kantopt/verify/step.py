@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from kantopt.problem.cluster import Spot
+from kantopt.problem.cluster import Node, Spot
 from kantopt.problem.difference import restarted
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role, Spread
@@ -157,6 +157,33 @@ class Loads:
 def standing_loads(instance: Instance) -> Loads:
     """Loads of what runs; not to be changed."""
     return Loads.summed(instance, instance.current)
+
+
+def left_of(node: Node, standing: Loads, stays: Loads) -> Node:
+    """Return a node with what it offers beside pods that stay, in place of its capacity.
+
+    Before these it offers what it has, or what is taken of it now if that is more, for what is
+    overcommitted may stay so.
+    """
+    n = node.index
+    devices = zip(node.devices, standing.device[n], stays.device[n], strict=True)
+    return replace(
+        node,
+        capacity=tuple(
+            None if limit is None else max(limit, now) - taken
+            for limit, now, taken in zip(
+                node.capacity, standing.node[n], stays.node[n], strict=True
+            )
+        ),
+        devices=tuple(
+            replace(device, capacity=tuple(map(_left, device.capacity, now, taken)))
+            for device, now, taken in devices
+        ),
+    )
+
+
+def _left(have: int, now: int, taken: int) -> int:
+    return max(have, now) - taken
 
 
 class Step:

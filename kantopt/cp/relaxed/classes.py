@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kantopt.cp.relaxed.kinds import Kinds, PodKind
-from kantopt.problem.cluster import Device, Node
+from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.node_room import node_room
 from kantopt.schema.model import Rule
-from kantopt.verify.step import Loads
+from kantopt.verify.step import Loads, left_of
 
 MOST_SETS = 8
 """Sets of admitted nodes that tell classes apart, those of the most pods; others count loosely."""
@@ -162,30 +162,4 @@ def _offers(instance: Instance, kinds: Kinds, standing: Loads) -> list[Node]:
             for s in kind.podsets:
                 for spot, pods in instance.podsets[s].current.items():
                     fixed.add(s, spot, pods)
-    return [
-        replace(
-            node,
-            capacity=tuple(
-                None if limit is None else max(limit, now) - stays
-                for limit, now, stays in zip(
-                    node.capacity, standing.node[n], fixed.node[n], strict=True
-                )
-            ),
-            devices=tuple(
-                Device(
-                    device.device_class,
-                    tuple(
-                        max(have, now) - stays
-                        for have, now, stays in zip(
-                            device.capacity,
-                            standing.device[n][d],
-                            fixed.device[n][d],
-                            strict=True,
-                        )
-                    ),
-                )
-                for d, device in enumerate(node.devices)
-            ),
-        )
-        for n, node in enumerate(instance.nodes)
-    ]
+    return [left_of(node, standing, fixed) for node in instance.nodes]

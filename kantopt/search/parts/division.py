@@ -11,9 +11,10 @@ from kantopt.problem.derived.parts import Atlas, Part, Share
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Metric
 from kantopt.search.parts.ties import Ties
-from kantopt.verify.step import Loads
+from kantopt.verify.bounds.whole_nodes import gpus_within_capacity
+from kantopt.verify.step import standing_loads
 
 _WHOLE = (Metric.FRAGMENT_RATE, Metric.FAIR_SHARE)
 """Metrics that look at pods of several parts at once."""
@@ -117,27 +118,13 @@ def _with_outsiders(
 
 def _gpus_hold(instance: Instance) -> bool:
     """Whether no plan can have pods hold more GPUs than their nodes have."""
-    if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
+    if not gpus_within_capacity(instance):
         return False
-    loads = Loads(instance)
-    gpus = gpus_among(instance.resources)
+    loads, gpus = standing_loads(instance), gpus_among(instance.resources)
     for podset in instance.podsets:
-        for spot, pods in podset.current.items():
-            loads.add(podset.index, spot, pods)
-            held = sum(milli * podset.requests[r] for r, milli in gpus)
-            for _, request in loads.device_requests(podset.index, spot):
-                held += sum(milli * request[r] for r, milli in gpus)
-            if held != podset.gpu_milli:
+        for spot in podset.current:
+            on_devices = (request for _, request in loads.device_requests(podset.index, spot))
+            requests = (podset.requests, *on_devices)
+            if sum(milli * each[r] for each in requests for r, milli in gpus) != podset.gpu_milli:
                 return False  # its devices are not those that it asks for
-    return all(
-        load[r] <= (limit[r] or 0)
-        for node in instance.nodes
-        for r, _ in gpus
-        for load, limit in (
-            (loads.node[node.index], node.capacity),
-            *(
-                (taken, device.capacity)
-                for taken, device in zip(loads.device[node.index], node.devices, strict=True)
-            ),
-        )
-    )
+    return True

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
+from kantopt.problem.amounts import gpus_among
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.departures import evictable, most_evictions
-from kantopt.verify.step import Loads
+from kantopt.verify.step import standing_loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def _rest(instance: Instance, tier: Tier, *, evicts: bool) -> Rest | None:
     nodes, counts = instance.nodes, counted(instance, tier)
     offers = [nodes[n].gpu_milli for n in counts]
     unit = gcd(*offers)
-    if not unit or not _within_capacity(instance):
+    if not unit or not gpus_within_capacity(instance):
         return None
     odd = [podset for podset in instance.podsets if podset.gpu_milli % unit]
     if any(not p.running or (evicts and p.index in evictable(instance)) for p in odd):
@@ -65,12 +65,11 @@ def _rest(instance: Instance, tier: Tier, *, evicts: bool) -> Rest | None:
     return Rest(unit, gcd(unit, *(podset.gpu_milli for podset in odd)), free, max(offers))
 
 
-def _within_capacity(instance: Instance) -> bool:
+def gpus_within_capacity(instance: Instance) -> bool:
     """Whether no node has more GPUs taken than it offers, now and in any plan."""
     if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
         return False
-    loads = Loads.of(instance, instance.current)
-    gpus = [r for r, name in enumerate(instance.resources) if gpu_milli(name, 1)]
+    loads, gpus = standing_loads(instance), [r for r, _ in gpus_among(instance.resources)]
     for node, load, taken in zip(instance.nodes, loads.node, loads.device, strict=True):
         offers: list[tuple[Sequence[int | None], Sequence[int]]] = [(node.capacity, load)]
         offers += zip((device.capacity for device in node.devices), taken, strict=True)

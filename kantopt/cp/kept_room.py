@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
-from kantopt.cp.balance import arrives_in, balance
+from kantopt.cp.balance import arrives_in, balance, by_domain
 from kantopt.cp.shared import counted_for
 from kantopt.cp.units import most_used
 from kantopt.cp.variables import Terms, Variables, weighted
@@ -324,16 +324,15 @@ def _balanced(m: Variables, kept: _Kept, i: int, spread: Spread) -> None:
     domains = spread_domains(m.instance, spread)
     domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
     there: dict[str, Terms] = {domain: [] for domain in domains}
-    back = set[str]()
-    for s in spread.counted:
-        for spot in m.stay[s]:
-            if (domain := domain_of.get(spot.node)) is not None:
-                pods = _pods(m, s, spot) if s in victims else m.stay[s][spot]
-                there[domain].append((pods, 1))
-                back |= {domain} if s in victims else set()
-        for n, var in m.arrive[s].items() if s in arriving else ():
-            if n in domain_of:
-                there[domain_of[n]].append((var, 1))
+    there |= by_domain(
+        m,
+        spread.counted,
+        domain_of.get,
+        comes=arriving.__contains__,
+        stays=lambda s, spot: _pods(m, s, spot) if s in victims else m.stay[s][spot],
+    )
+    left = (spot.node for s in spread.counted if s in victims for spot in m.stay[s])
+    back = {domain_of[n] for n in left if n in domain_of}
     _, least = balance(m, i, spread)
     for domain in sorted(back):
         arrive = m.arrive[spread.owner].items()

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 
-from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.cp.balance import by_domain
+from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.job import AntiAffinity
 from kantopt.verify.step import Step
-
-
-def pods_by(m: Variables, podsets: Iterable[int], key: str) -> dict[str, tuple[Terms, Terms]]:
-    """Pods of some pod sets by the value of a node label: all of them, and those arriving."""
-    found: dict[str, tuple[Terms, Terms]] = {}
-    for s in podsets:
-        for spot, var in m.stay[s].items():
-            domain = m.instance.label_domain(spot.node, key)
-            if domain is not None:
-                found.setdefault(domain, ([], []))[0].append((var, 1))
-        for n, var in m.arrive[s].items():
-            domain = m.instance.label_domain(n, key)
-            if domain is not None:
-                found.setdefault(domain, ([], []))[0].append((var, 1))
-                found[domain][1].append((var, 1))
-    return found
 
 
 def add_anti_affinity(m: Variables) -> None:
@@ -37,19 +22,20 @@ def add_anti_affinity(m: Variables) -> None:
 
 def _add_term(m: Variables, t: int, term: AntiAffinity) -> None:
     allowed = 1 if term.owner in term.others else 0
-    owners = pods_by(m, (term.owner,), term.key)
-    others = pods_by(m, term.others, term.key)
+    domain_of = partial(m.instance.label_domain, key=term.key)
+    owners, others = (by_domain(m, s, domain_of) for s in ((term.owner,), term.others))
+    came = by_domain(m, (term.owner, *term.others), domain_of, standing=False)
     standing = Step(m.instance, m.instance.nowhere, m.instance.current)
     owners_now = standing.count_by((term.owner,), term.key)
     others_now = standing.count_by(term.others, term.key)
     most = m.instance.pods_of(term.others)
     for domain in sorted(owners.keys() & others.keys()):
-        arriving = [*owners[domain][1], *others[domain][1]]
+        arriving = came.get(domain)
         if not arriving:
             continue
         count = m.instance.podsets[term.owner].count
-        there = m.positive(("owner", t, domain), weighted(owners[domain][0]), count)
-        apart = m.cp.add(weighted(others[domain][0]) <= allowed)
+        there = m.positive(("owner", t, domain), weighted(owners[domain]), count)
+        apart = m.cp.add(weighted(others[domain]) <= allowed)
         if owners_now.get(domain, 0) and others_now.get(domain, 0) > allowed:
             more = m.positive(("more", t, domain), weighted(arriving), count + most)
             apart.only_enforce_if(there, more)

@@ -8,6 +8,7 @@ from functools import partial
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
+from kantopt.cp.balance import by_domain
 from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.shared import counted_for
 from kantopt.cp.units import most_used
@@ -247,6 +248,9 @@ def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> L
 
 
 def _repelled(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    def comes(s: int) -> bool:
+        return not _lesser(m, s, job)
+
     for t, term in enumerate(m.instance.anti_affinities):
         back: dict[str, tuple[int, int]] = {}
         for (s, spot), pods in unit.items():
@@ -255,27 +259,18 @@ def _repelled(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
             if domain is not None and (owner or other):
                 owners, others = back.get(domain, (0, 0))
                 back[domain] = (owners + pods * owner, others + pods * other)
+        if not back:
+            continue
+        domain_of = partial(m.instance.label_domain, key=term.key)
+        sides = (term.owner,), term.others
+        there = [by_domain(m, side, domain_of, comes=comes) for side in sides]
         for domain, (owners, others) in sorted(back.items()):
             allowed = 1 if term.owner in term.others else 0
             answer = m.cp.new_bool_var(f"repelled[{t},{domain},{job.index}]")
-            present = _present(m, term.key, domain, (term.owner,), job)
-            near = _present(m, term.key, domain, term.others, job)
-            m.cp.add(weighted(present) + owners >= 1).only_enforce_if(answer)
-            m.cp.add(weighted(near) + others >= allowed + 1).only_enforce_if(answer)
+            present, near = (weighted(each.get(domain, [])) for each in there)
+            m.cp.add(present + owners >= 1).only_enforce_if(answer)
+            m.cp.add(near + others >= allowed + 1).only_enforce_if(answer)
             yield answer
-
-
-def _present(m: Variables, key: str, domain: str, podsets: tuple[int, ...], job: Job) -> Terms:
-    terms: Terms = []
-    for s in podsets:
-        for spot, var in m.stay[s].items():
-            if m.instance.label_domain(spot.node, key) == domain:
-                terms.append((var, 1))
-        if not _lesser(m, s, job):
-            for n, var in m.arrive[s].items():
-                if m.instance.label_domain(n, key) == domain:
-                    terms.append((var, 1))
-    return terms
 
 
 def _out_of_balance(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
@@ -307,14 +302,8 @@ def _counts_back(
     m: Variables, spread: Spread, domain_of: Mapping[int, str], back: Mapping[str, int], job: Job
 ) -> dict[str, LinearExprT]:
     """What a spread constraint counts in each domain, with a unit put back beside no lesser one."""
-    found: dict[str, Terms] = {domain: [] for domain in set(domain_of.values())}
-    for s in spread.counted:
-        for spot, var in m.stay[s].items():
-            if spot.node in domain_of:
-                found[domain_of[spot.node]].append((var, 1))
-        for n, var in m.arrive[s].items() if not _lesser(m, s, job) else ():
-            if n in domain_of:
-                found[domain_of[n]].append((var, 1))
+    found: dict[str, Terms] = {domain: [] for domain in dict.fromkeys(domain_of.values())}
+    found |= by_domain(m, spread.counted, domain_of.get, comes=lambda s: not _lesser(m, s, job))
     return {domain: weighted(terms) + back.get(domain, 0) for domain, terms in found.items()}
 
 

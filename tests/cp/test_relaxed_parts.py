@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from kantopt.cp.relaxed.parts import fewest_regions, least_parts, spared
-from kantopt.cp.relaxed.rooms import largest
+from kantopt.cp.relaxed.receiving import largest
 from kantopt.verify.witness.capacity import steps
 
 

@@ -18,6 +18,7 @@ from kantopt.search.insertion.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.verify.bounds.cover import portions
 
 _MOST_UNITS = 200_000
 """Largest sum, in units of the common divisor, that choices are worked out for."""
@@ -184,7 +185,8 @@ def most_that_add_up(counts: Mapping[int, int], total: int) -> dict[int, int]:
     most = np.full(total // unit + 1, -1, dtype=np.int64)
     most[0] = 0
     steps = []
-    for size, k in _portions(counts):
+    parts = ((size, k) for size, count in sorted(counts.items()) for k in portions(count))
+    for size, k in parts:
         width = k * size // unit
         if width < len(most):
             with_it = np.where(most[:-width] >= 0, most[:-width] + k, -1)
@@ -200,13 +202,3 @@ def most_that_add_up(counts: Mapping[int, int], total: int) -> dict[int, int]:
             chosen[size] = chosen.get(size, 0) + k
             at -= width
     return chosen
-
-
-def _portions(counts: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Cut counts into portions of 1, 2, 4 ... of a size, of which any number can be made."""
-    for size, count in sorted(counts.items()):
-        portion = 1
-        while count > 0:
-            yield size, min(portion, count)
-            count -= portion
-            portion *= 2

@@ -7,7 +7,7 @@ least weight that covers it is worked out exactly, which is more than prices alo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,17 +67,22 @@ def filled(best: list[int], prices: Mapping[int, int]) -> int:
 def _covers(pods: Sequence[tuple[int, int, int]], most: int) -> list[int]:
     """Least weight of pods that pay at least 0, 1, ... up to ``most``.
 
-    ``pods`` has weight, price and number of pods that are alike; they are taken in ones, twos,
-    fours and so on, by which every number can be made.
+    ``pods`` has weight, price and number of pods that are alike.
     """
     least = [0] + [_NEVER] * most
     for weight, pays, count in pods:
-        left, part = count, 1
-        while left:
-            part = min(part, left)
+        for part in portions(count):
             reach = min(part * pays, most)
             with_it = [least[0]] * reach + least[: most + 1 - reach]
             more = part * weight
             least = [min(a, b + more) for a, b in zip(least, with_it, strict=True)]
-            left, part = left - part, 2 * part
     return least
+
+
+def portions(count: int) -> Iterator[int]:
+    """Yield 1, 2, 4, ... and a rest: every number up to a count is the sum of some of them."""
+    portion = 1
+    while count > 0:
+        yield min(portion, count)
+        count -= portion
+        portion *= 2

@@ -21,6 +21,7 @@ from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.alike_jobs import alike_jobs
+from kantopt.verify.bounds.cover import portions
 
 MOST_STEPS = 8_000_000
 """Most entries of tables that are filled; beyond, fewer of the tiers above are looked at."""
@@ -206,11 +207,7 @@ def _fewest(
 
 
 def _parts(lost: Losses, unit: int, room: int) -> Iterator[Loss]:
-    """Yield what may be left out in portions of 1, 2, 4, ...: any number of them is a sum."""
+    """Yield what may be left out in portions, so that any number of them is a sum."""
     for loss, count in lost.counts.items():
-        left, portion = min(count, room // max(1, loss.weight // unit)), 1
-        while left > 0:
-            k = min(portion, left)
+        for k in portions(min(count, room // max(1, loss.weight // unit))):
             yield Loss(loss.weight // unit * k, loss.jobs * k, loss.cost * k, loss.pods * k)
-            left -= k
-            portion *= 2

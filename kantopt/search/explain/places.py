@@ -75,7 +75,14 @@ class Free:
     """On one node."""
 
 
-_VOLUMES = "node(s) had volume node affinity conflict"
+_REFUSED = {
+    "cordoned": "node(s) were unschedulable",
+    "to be emptied": "node(s) were to be emptied",
+    "not ready": "node(s) were not ready",
+    "volumes": "node(s) had volume node affinity conflict",
+    "node selector or affinity": "node(s) didn't match Pod's node affinity/selector",
+    "set apart": "node(s) were set apart for other jobs",
+}
 _NEIGHBOURS = {
     "claim": "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "
     "access mode",
@@ -151,25 +158,14 @@ class Survey:
         """Say what keeps a pod off a node, first what would if nothing but daemons ran there."""
         never = str(bare.room_cause[n])
         cause = never or str(now.room_cause[n])
-        match cause:
-            case "cordoned":
-                return Rule.ELIGIBILITY, "node(s) were unschedulable"
-            case "to be emptied":
-                return Rule.ELIGIBILITY, "node(s) were to be emptied"
-            case "not ready":
-                return Rule.ELIGIBILITY, "node(s) were not ready"
-            case "taint":
-                taint = self.question.podsets[s].closed[n]
-                text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-                return Rule.ELIGIBILITY, text
-            case "volumes":
-                return Rule.ELIGIBILITY, _VOLUMES
-            case "node selector or affinity":
-                return Rule.ELIGIBILITY, "node(s) didn't match Pod's node affinity/selector"
-            case "set apart":
-                return Rule.ELIGIBILITY, "node(s) were set apart for other jobs"
-            case "pods":
-                return Rule.CAPACITY, "Too many pods"
+        if cause in _REFUSED:
+            return Rule.ELIGIBILITY, _REFUSED[cause]
+        if cause == "taint":
+            taint = self.question.podsets[s].closed[n]
+            text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+            return Rule.ELIGIBILITY, text
+        if cause == "pods":
+            return Rule.CAPACITY, "Too many pods"
         if is_thing(cause):
             return Rule.CAPACITY, f"node(s) didn't have free {cause}"
         for prefix, words in _STORED.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from kantopt.problem.counted import counted
@@ -35,3 +35,13 @@ def groups_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
     elif tier.metric is Metric.DOMAINS_IN_USE:
         nodes = frozenset()  # there are no levels, and so no domains
     return tuple(group if n in nodes else None for n, group in enumerate(of))
+
+
+def members_in_use(groups: Sequence[int | None], used: Iterable[int]) -> dict[int, list[int]]:
+    """Return all nodes of each group that has one in use, by the group of each node."""
+    busy = {groups[n] for n in used}
+    found: dict[int, list[int]] = {}
+    for n, group in enumerate(groups):
+        if group is not None and group in busy:
+            found.setdefault(group, []).append(n)
+    return found

@@ -20,7 +20,7 @@ from kantopt.search.relocation.restarts import Restarts
 from kantopt.search.relocation.targets import Fullest
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
-from kantopt.verify.in_use import fees_of, groups_of
+from kantopt.verify.in_use import fees_of, groups_of, members_in_use
 from kantopt.verify.rules import is_legal
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE, Metric.COST, Metric.ENERGY)
@@ -109,7 +109,7 @@ class Vacation:
         for tier in self._tiers:
             group_of = groups_of(self.state.instance, tier)
             fees = fees_of(self.state.instance, tier)
-            in_use = sum(fees[next(iter(nodes))] for nodes in _members(group_of, used).values())
+            in_use = sum(fees[next(iter(nodes))] for nodes in self._members(group_of, used))
             enough = (tier.target or 0) - self._drawn_by_gpus(tier)
             order = [group for group in self._groups(group_of, used) if fees[group.nodes[0]]]
             worth = [
@@ -169,7 +169,7 @@ class Vacation:
         )
 
     def _groups(self, group_of: tuple[int | None, ...], used: Mask) -> Iterator[Group]:
-        for nodes in _members(group_of, used).values():
+        for nodes in self._members(group_of, used):
             if self._stuck[nodes].any():
                 continue
             on = (pod for n in nodes if used[n] for pod in self._pods_on[n])
@@ -180,6 +180,10 @@ class Vacation:
             pods.sort(key=lambda pod: (-self._fullest.size(pod[0]), pod))
             moves = len(pods) + sum(map(instance.running_pods, jobs))
             yield Group(tuple(nodes), tuple(pods), tuple(sorted(jobs)), moves)
+
+    @staticmethod
+    def _members(group_of: tuple[int | None, ...], used: Mask) -> Iterable[list[int]]:
+        return members_in_use(group_of, np.flatnonzero(used).tolist()).values()
 
     def _fits_limit(self, pods: int) -> bool:
         left = self.movers.left()
@@ -229,13 +233,3 @@ class Vacation:
             return None
         touched = {spot.node for _, spot, _ in self.state.journal[mark:]}
         return [*taken, *touched.difference(group.nodes)]
-
-
-def _members(group_of: tuple[int | None, ...], used: Mask) -> dict[int, list[int]]:
-    """Nodes of each group that has one in use."""
-    busy = {group_of[n] for n in np.flatnonzero(used).tolist()}
-    members: dict[int, list[int]] = {}
-    for n, group in enumerate(group_of):
-        if group is not None and group in busy:
-            members.setdefault(group, []).append(n)
-    return members

@@ -57,7 +57,7 @@ from kantopt.verify.bounds.leaving import (
     ways_to_leave,
 )
 from kantopt.verify.bounds.room import required_level
-from kantopt.verify.in_use import groups_of
+from kantopt.verify.in_use import groups_of, members_in_use
 from kantopt.verify.step import standing_loads
 
 _MOST_STEPS = 8
@@ -109,24 +109,13 @@ def _emptied(instance: Instance, above: Mapping[Tier, int]) -> Iterator[tuple[_A
         if tier.metric is Metric.UNDRAINED and instance.drained and not value:
             yield _whole(instance, instance.drained), len(instance.drained)
         if tier.metric in (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE):
-            groups = _in_use(instance, tier)
+            podsets = (podset for podset in instance.podsets if not podset.daemon)
+            used = {spot.node for podset in podsets for spot in podset.current}
+            groups = members_in_use(groups_of(instance, tier), used)
             more, nodes = len(groups) - value, frozenset(chain(*groups.values()))
             if more > 0:
                 pods = more if tier.level is None else min(map(len, groups.values()))
                 yield _whole(instance, nodes, tier.level), pods
-
-
-def _in_use(instance: Instance, tier: Tier) -> dict[int, list[int]]:
-    """Return the nodes of each group in use that a tier counts."""
-    used = {s.node for podset in instance.podsets if not podset.daemon for s in podset.current}
-    groups = groups_of(instance, tier)
-    found: dict[int, list[int]] = {
-        g: [] for n, g in enumerate(groups) if g is not None and n in used
-    }
-    for n, group in enumerate(groups):
-        if group is not None and group in found:
-            found[group].append(n)
-    return found
 
 
 @kept_with_instance(most=16)

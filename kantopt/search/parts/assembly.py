@@ -98,7 +98,7 @@ class Assembly:
         tiers: Sequence[Tier],
         start: Placement | None,
     ) -> None:
-        self._instance, self._tiers = instance, tuple(tiers)
+        self._instance = instance
         self.members = [Member(part, tiers) for part in parts]
         values = measure(instance, instance.current, tiers)
         for member in self.members:

@@ -66,7 +66,7 @@ class Gains:
     """
 
     def __init__(self, state: State, tier: Tier, over: Callable[[], bool]) -> None:
-        self.state, self.movers, self._tier = state, Movers(state), tier
+        self.state, self.movers = state, Movers(state)
         self._measure = _of_counted(state, tier, _measure_of(state, tier))
         kinds: dict[Hashable, MovableKind] = {}
         for podset in state.instance.podsets:

@@ -16,6 +16,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.bounds.fewest import fewest_of
+from kantopt.verify.bounds.in_part import least_in_part
 from kantopt.verify.in_use import fees_of, groups_of
 from kantopt.verify.step import Loads
 
@@ -262,11 +263,8 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
         if tier.metric in (Metric.COST, Metric.ENERGY):
             # As much as is in use beyond what is allowed has to go, the last node in part.
             in_use, groups = emptied(instance, tier)
-            pods, over = Fraction(0), in_use - value
-            for fee, number in groups:
-                pods += number * Fraction(min(fee, max(0, over)), fee)
-                over -= fee
-            fewest = max(fewest, -(-pods.numerator // pods.denominator))
+            pods = least_in_part(((number, fee, 1) for fee, number in groups), in_use - value)
+            fewest = max(fewest, pods)
         if tier.metric is Metric.UNDRAINED:
             fewest = max(fewest, sum(to_drain(instance).values()) - value)
     return fewest

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
 
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.bounds.departures import emptied, most_evictions, most_moves, to_hold
+from kantopt.verify.bounds.in_part import least_in_part
 from kantopt.verify.in_use import fees_of
 
 Load = tuple[int, Sequence[int]]
@@ -82,15 +82,8 @@ def _bins(
 
 
 def _in_part(wanted: int, bins: _Bins) -> int:
-    """Take nodes by what a unit costs on a full one, the last in part, rounded up."""
-    total = Fraction(0)
-    for price, room in sorted((Fraction(fee, room) + each, room) for room, fee, each in bins):
-        if wanted <= 0:
-            break
-        taken = min(room, wanted)
-        total += price * taken
-        wanted -= taken
-    return -(-total.numerator // total.denominator)
+    """Take nodes by what a unit costs on a full one, the last in part."""
+    return least_in_part(((fee + each * room, room, 1) for room, fee, each in bins), wanted)
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.bounds.departures import evictable, may_move
+from kantopt.verify.bounds.in_part import least_in_part
 from kantopt.verify.disturbance import adds_up, disturbance
 
 LIMITING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
@@ -143,17 +144,5 @@ def least_to_free(missing: Mapping[int, int], pods: Sequence[Leaving]) -> int | 
 
 
 def cover(missing: int, r: int, pods: Sequence[Leaving]) -> int:
-    """Return the least that pods cost which hold so much of a resource, the last in part.
-
-    At any price ``p`` that is ``p missing - sum of max(0, p a_i - cost_i)`` at least, and at that
-    of the last pod as much. Rounded up: costs are whole numbers.
-    """
-    giving = [(each.cost, min(each.holds[r], missing), each.pods) for each in pods]
-    giving = sorted((g for g in giving if g[1]), key=lambda g: g[0] / g[1])
-    left = missing
-    for price, per, number in giving:
-        left -= per * number
-        if left <= 0:
-            won = sum(k * max(0, price * a - cost * per) for cost, a, k in giving)
-            return max(0, -((won - price * missing) // per))
-    return 0
+    """Return the least that pods cost which hold so much of a resource, the last in part."""
+    return least_in_part(((p.cost, min(p.holds[r], missing), p.pods) for p in pods), missing)

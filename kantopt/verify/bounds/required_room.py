@@ -14,10 +14,11 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.bounds.departures import evictable
+from kantopt.verify.bounds.in_part import least_in_part
 from kantopt.verify.disturbance import adds_up, disturbance
 
-_Victims = tuple[int, Fraction, int]
-"""Milli-GPU and cost of each, and their number."""
+_Victims = tuple[Fraction, int, int]
+"""Cost and milli-GPU of each, and their number."""
 
 
 def least_for_required(
@@ -36,11 +37,11 @@ def least_for_required(
         return 0
     values = _costs(above)
     if tier.priority is None:
-        return _cheapest(list(_all(tier, instance, values)), lacking)
+        return least_in_part(_all(tier, instance, values), lacking)
     for p in instance.priorities:
         if p != tier.priority:
             lacking -= _most(list(_victims(tier, instance, p)), values.get(p))
-    return _cheapest(list(_victims(tier, instance, tier.priority)), lacking)
+    return least_in_part(_victims(tier, instance, tier.priority), lacking)
 
 
 def least_lost_for_required(
@@ -95,7 +96,7 @@ def _all(tier: Tier, instance: Instance, values: Mapping[int | None, int]) -> It
             _victims(Tier(Metric.EVICTIONS, "cost", priority=p), instance, p),
             strict=True,
         )
-        yield from (each for each, (_, cost, _) in pods if values.get(p) != 0 or not cost)
+        yield from (each for each, (cost, _, _) in pods if values.get(p) != 0 or not cost)
 
 
 def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims]:
@@ -106,7 +107,7 @@ def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims
         if not adds_up(tier, job):
             # A share of what the job costs as a whole, at most for all that its pods hold.
             cost /= instance.pods_of(instance.running_of(job.index))
-        yield podset.gpu_milli, cost, podset.count
+        yield cost, podset.gpu_milli, podset.count
 
 
 def _podsets(instance: Instance, priority: int) -> Iterator[PodSet]:
@@ -120,25 +121,10 @@ def _podsets(instance: Instance, priority: int) -> Iterator[PodSet]:
 def _most(victims: list[_Victims], value: int | None) -> int:
     """Return the most milli-GPU of victims that cost no more than a value; the last in part."""
     if value is None:
-        return sum(gpus * pods for gpus, _, pods in victims)
+        return sum(gpus * pods for _, gpus, pods in victims)
     found, left = Fraction(0), Fraction(value)
-    for gpus, cost, pods in sorted(victims, key=_by_cost):
+    for cost, gpus, pods in sorted(victims, key=lambda victim: victim[0] / victim[1]):
         gone = min(Fraction(pods), left / cost) if cost else Fraction(pods)
         found += gpus * gone
         left -= cost * gone
     return ceil(found)
-
-
-def _cheapest(victims: list[_Victims], lacking: int) -> int:
-    """Return the least that victims cost who hold so many milli-GPU; the last in part."""
-    found, left = Fraction(0), Fraction(max(0, lacking))
-    for gpus, cost, pods in sorted(victims, key=_by_cost):
-        gone = min(Fraction(pods), left / gpus)
-        found += cost * gone
-        left -= gpus * gone
-    return ceil(found)
-
-
-def _by_cost(victims: _Victims) -> Fraction:
-    gpus, cost, _ = victims
-    return cost / gpus

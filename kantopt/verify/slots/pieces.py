@@ -97,7 +97,8 @@ def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
         return None
     if not _whole(instance, tier, asked, offered):
         return None
-    taken = _taken(instance, tier, asked, offered)
+    whole = {s: request for s, (_, request) in asked.items()}
+    taken = _taken(instance, tier, whole, offered, len(instance.resources))
     second = _second(instance, r, asked, offered)
     unit = gcd(*(request[r] for _, request in asked.values())) or 1
     steps = 1 + _most(r, offered, taken) // unit
@@ -122,7 +123,7 @@ def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
     asks = {s: ask for s, ask in asks.items() if any(ask.request)}
     if not asks:
         return None
-    loads = _loads(instance, tier, asks, offered)
+    loads = _taken(instance, tier, {s: ask.request for s, ask in asks.items()}, offered, 2)
     counting = counted(instance, tier)
     nodes = []
     for n, (node, node_loads) in enumerate(zip(offered, loads, strict=True)):
@@ -191,10 +192,12 @@ def _whole(instance: Instance, tier: Tier, asked: Asked, offered: Offered) -> bo
     )
 
 
-def _taken(instance: Instance, tier: Tier, asked: Asked, offered: Offered) -> list[list[list[int]]]:
-    """Amounts of all resources that are taken now, by node and piece."""
-    taken = [[[0] * len(instance.resources) for _ in node] for node in offered]
-    for s, (_, request) in asked.items():
+def _taken(
+    instance: Instance, tier: Tier, each: Mapping[int, Sequence[int]], offered: Offered, size: int
+) -> list[list[list[int]]]:
+    """Sum up what pods take now of each node's pieces, by what one of each pod set takes of one."""
+    taken = [[[0] * size for _ in node] for node in offered]
+    for s, request in each.items():
         for spot, pods in instance.podsets[s].current.items():
             for i in taken_by(instance, tier, spot):
                 for r, amount in enumerate(request):
@@ -243,16 +246,3 @@ def _most(r: int, offered: Offered, taken: list[list[list[int]]]) -> int:
     """Most of a resource that any piece offers or that is taken of it."""
     limits = [piece[r] or 0 for node in offered for _, piece in node]
     return max([*limits, *(amounts[r] for node in taken for amounts in node)], default=0)
-
-
-def _loads(
-    instance: Instance, tier: Tier, asks: Mapping[int, Ask], offered: Offered
-) -> list[list[Two]]:
-    """What is taken now in units, as the requests are counted."""
-    loads = [[(0, 0) for _ in node] for node in offered]
-    for s, ask in asks.items():
-        for spot, pods in instance.podsets[s].current.items():
-            for i in taken_by(instance, tier, spot):
-                first, other = loads[spot.node][i]
-                loads[spot.node][i] = (first + pods * ask.request[0], other + pods * ask.request[1])
-    return loads

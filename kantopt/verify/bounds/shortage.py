@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.kept import PER_TIER, kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
@@ -177,19 +177,24 @@ def _beside(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
     return tuple(found)
 
 
+def needed_roles(tier: Tier, instance: Instance, job: Job) -> Iterator[tuple[int, Role, int, int]]:
+    """Yield the roles of a job that a tier cannot do without: weight and number of their pods."""
+    if job.min_count:
+        return  # a minimum over all roles may be met in many ways
+    for i, role in enumerate(job.roles):
+        each, count = tier.weight(instance.podsets[role.podsets[0]]), job.needed(role)
+        if each and count:
+            yield i, role, each, count
+
+
 @kept_with_instance(most=PER_TIER)
 def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     """List what a tier cannot do without, by job and role."""
     found: list[_Kind] = []
     for job, number in alike_jobs(instance, tier):
-        if job.min_count:
-            continue  # a minimum over all roles may be met in many ways
-        for i, role in enumerate(job.roles):
-            podset = instance.podsets[role.podsets[0]]
-            count = job.needed(role)
-            each = tier.weight(podset)
-            if each and count:
-                found.append(((job.index, i), number, each, count, podset.requests))
+        for i, role, each, count in needed_roles(tier, instance, job):
+            requests = instance.podsets[role.podsets[0]].requests
+            found.append(((job.index, i), number, each, count, requests))
     return tuple(found)
 
 

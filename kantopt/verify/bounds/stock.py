@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from math import gcd
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet, Role
+from kantopt.problem.job import PodSet
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier, concerned
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.cover import filled, least_left_out
 from kantopt.verify.bounds.departures import may_move
+from kantopt.verify.bounds.shortage import needed_roles
 from kantopt.verify.step import Loads
 
 UNITS = 2000
@@ -151,7 +152,12 @@ def stock_of(instance: Instance, tiers: tuple[Tier, ...], cut: Cut) -> Stock | N
     step = 0
     seen: set[tuple[int, int]] = set()
     for t, tier in enumerate(tiers):
-        for job, i, role, each, count in _counted(instance, tier):
+        needed = (
+            (job, *role)
+            for job in concerned(instance, tier)
+            for role in needed_roles(tier, instance, job)
+        )
+        for job, i, role, each, count in needed:
             if (job.index, i) in seen:
                 continue
             seen.add((job.index, i))
@@ -168,18 +174,6 @@ def stock_of(instance: Instance, tiers: tuple[Tier, ...], cut: Cut) -> Stock | N
             shares_of = _shares(podset, cut) if count == role.count else ()
             groups[Group(t, each, shares_of)] += count - stays
     return _in_units(rooms, pinned, groups, tuple(wanted), step)
-
-
-def _counted(instance: Instance, tier: Tier) -> Iterator[tuple[Job, int, Role, int, int]]:
-    """Yield the roles that a tier cannot do without: weight and number of their pods."""
-    for job in concerned(instance, tier):
-        if job.min_count:
-            continue  # a minimum over all roles may be met in many ways
-        for i, role in enumerate(job.roles):
-            each = tier.weight(instance.podsets[role.podsets[0]])
-            count = job.needed(role)
-            if each and count:
-                yield job, i, role, each, count
 
 
 def _shares(podset: PodSet, cut: Cut) -> tuple[tuple[int, int], ...]:

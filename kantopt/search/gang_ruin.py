@@ -16,6 +16,7 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.homecoming import directly_home
 from kantopt.search.insertion.zones import placer_of
 from kantopt.search.offer import offer_constructed, squeaky, who_is_open
+from kantopt.search.preemption.justify import drop
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.schedule import RUIN_AND_RECREATE
 from kantopt.search.state import State
@@ -106,9 +107,7 @@ def without_gangs(instance: Instance, placement: Placement, gangs: list[int]) ->
     state.go_to(placement)
     mark = state.mark()
     for j in gangs:
-        for s in instance.jobs[j].podsets:
-            for spot, pods in sorted(state.spots[s].items()):
-                state.add(s, spot, -pods)
+        drop(state, j)
     directly_home(state)
     preemption.put_back.reprieve({spot.node for _, spot, _ in state.journal[mark:]})
     left = state.placement()

@@ -169,10 +169,7 @@ def placed(instance: Instance, asked: Question, filled: Sequence[Filled]) -> Pla
     does not count stay if there is room, or go where there is some; whether the rules allow it all
     is for others to judge.
     """
-    state = State(instance)
-    for podset in instance.podsets:
-        for spot, pods in podset.current.items():
-            state.add(podset.index, spot, -pods)
+    state = State(instance, instance.nowhere)
     contents = _on_nodes(instance, asked, filled)
     for k, podsets in enumerate(asked.podsets):
         room = {n: pods[k] for n, pods in contents.items() if pods[k]}
@@ -197,11 +194,7 @@ def _on_nodes(
     instance: Instance, asked: Question, filled: Sequence[Filled]
 ) -> dict[int, tuple[int, ...]]:
     """Contents by node, so that as many pods as possible stay."""
-    runs = np.zeros((len(instance.nodes), len(asked.podsets)), dtype=np.int64)
-    for k, podsets in enumerate(asked.podsets):
-        for s in podsets:
-            for spot, pods in instance.podsets[s].current.items():
-                runs[spot.node, k] += pods
+    runs = asked.contents(instance.current)
     found: dict[int, tuple[int, ...]] = {}
     for c, nodes in enumerate(asked.nodes):
         contents = [content.pods for content in filled if content.node_class == c]

@@ -28,6 +28,8 @@ from kantopt.verify.in_use import groups_of
 from kantopt.verify.metrics import bound_of, measure
 from kantopt.verify.rules import is_legal
 
+Found = Callable[[Placement], bool]
+"""Takes a placement; says whether it is legal."""
 RESTARTS, RESTARTS_EJECTING = 200, 12
 """Orders of groups to try at most, the first without chance, and of those where others make way."""
 CHANGED, NOISE = 1 / 8, (-0.5, 1.0)
@@ -45,7 +47,7 @@ def tidy(
     tiers: Sequence[Tier],
     deadline: Deadline,
     seed: int,
-    found: Callable[[Placement], bool],
+    found: Found,
 ) -> None:
     """Move pods so that tiers fall which others than counts of pods decide.
 
@@ -74,12 +76,7 @@ def tidy(
         _gain(instance, start, tiers[first], deadline.share(GAIN), found)
 
 
-def _drain(
-    instance: Instance,
-    start: Placement,
-    deadline: Deadline,
-    found: Callable[[Placement], bool],
-) -> None:
+def _drain(instance: Instance, start: Placement, deadline: Deadline, found: Found) -> None:
     drain = Drain(State(instance, start))
     drain.restart(deadline.cuts, found)
     begin = drain.state.mark()
@@ -89,9 +86,7 @@ def _drain(
         found(placement)
 
 
-def _legal_part(
-    state: State, begin: int, marks: list[int], found: Callable[[Placement], bool]
-) -> bool:
+def _legal_part(state: State, begin: int, marks: list[int], found: Found) -> bool:
     """Take moves back, the latest half of them each time, until what is left is legal.
 
     Supposes that what is illegal stays so with more moves. ``begin`` is before the first of them,
@@ -104,12 +99,7 @@ def _legal_part(
     return len(marks) == moves
 
 
-def _fit(
-    instance: Instance,
-    start: Placement,
-    deadline: Deadline,
-    found: Callable[[Placement], bool],
-) -> None:
+def _fit(instance: Instance, start: Placement, deadline: Deadline, found: Found) -> None:
     """Make room for jobs that are not placed, the most important and largest first."""
     state = State(instance, start)
     placer = Placer(Scores(state, Strategy.BEST_FIT, deadline.cuts))
@@ -136,11 +126,7 @@ def _fit(
 
 
 def _gain(
-    instance: Instance,
-    start: Placement,
-    tier: Tier,
-    deadline: Deadline,
-    found: Callable[[Placement], bool],
+    instance: Instance, start: Placement, tier: Tier, deadline: Deadline, found: Found
 ) -> None:
     """Lower a sum over nodes: by moves that make a slot together, then by single ones.
 
@@ -168,12 +154,7 @@ def _gain(
         _legal_part(state, begin, slots.marks, found)
 
 
-def _clear(
-    instance: Instance,
-    tiers: tuple[Tier, ...],
-    deadline: Deadline,
-    found: Callable[[Placement], bool],
-) -> None:
+def _clear(instance: Instance, tiers: tuple[Tier, ...], deadline: Deadline, found: Found) -> None:
     """Empty domains where others make way as far as need be, those first that have least there."""
     emptying = Emptying(instance)
     for tier in tiers:
@@ -205,7 +186,7 @@ def _vacate(
     tiers: tuple[Tier, ...],
     deadline: Deadline,
     seed: int,
-    found: Callable[[Placement], bool],
+    found: Found,
 ) -> None:
     """Empty nodes in one order after the other, each the best so far but for a few nodes.
 

@@ -15,6 +15,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.clearing import Clearing, clear_for
 from kantopt.search.insertion.priority_list import priority_list
 from kantopt.search.insertion.zones import placer_of
+from kantopt.search.least_harm import LeastHarm
 from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.preemption.reverse_trim import ReverseTrim
 from kantopt.search.relocation.cheapest import Cheapest
@@ -220,12 +221,13 @@ class _Run:
         """Place a job for which some were evicted at less harm, if there is a way: others move."""
         if self._clearing is None or self.deadline.cuts():
             return
-        harm, changes = self._harm(), self.state.journal[mark:]
+        least = LeastHarm(self.state)
+        least.note(self._harm(), mark)
         self.state.undo(mark)
-        if not (self._clearing.place(j) and self._harm() < harm):
+        if self._clearing.place(j):
+            least.note(self._harm(), mark)
             self.state.undo(mark)
-            for change in changes:
-                self.state.add(*change)
+        least.carry_out()
 
     @cached_property
     def _clearing(self) -> Clearing | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, count, islice, product
 
 from kantopt.problem.cluster import Spot
@@ -21,17 +22,25 @@ TOGETHER = 200
 """Ways in which restarts could go round together that are tried in one state."""
 
 
+@dataclass
+class Checks:
+    """Steps that may still be looked at, in one search or several."""
+
+    left: int = CHECKS
+
+
 def way_round(
     instance: Instance,
     units: Sequence[Unit],
     before: Sequence[Unit] = (),
     over: Callable[[], bool] = lambda: False,
+    checks: Checks | None = None,
 ) -> list[Unit] | None:
     """Return the units in an order in which each has room, stop-overs inserted, or ``None``.
 
     With the fewest stop-overs that there can be (A*): where a state of the cluster is reached twice
     the better way counts. Equal pods are told apart only in the end, so who goes where is open too.
-    If it ends before :data:`CHECKS` steps have been looked at, no order of single steps exists, nor
+    If it ends before all of ``checks`` have been made, no order of single steps exists, nor
     one with restarts that go round together to where they end.
 
     Parameters
@@ -42,15 +51,19 @@ def way_round(
         What has been done before.
     over
         Asked now and then; true ends the search.
+    checks
+        How much may be looked at; shared by searches of which each has what the others left.
     """
-    search = _Search(instance, units, before)
+    search = _Search(instance, units, before, checks or Checks())
     steps = search.run(over)
     return None if steps is None else units_in_order(instance, steps, search.atoms, search.podsets)
 
 
 class _Search:
-    def __init__(self, instance: Instance, units: Sequence[Unit], before: Sequence[Unit]) -> None:
-        self.instance = instance
+    def __init__(
+        self, instance: Instance, units: Sequence[Unit], before: Sequence[Unit], checks: Checks
+    ) -> None:
+        self.instance, self.checks = instance, checks
         movers = [unit.changes[0] for unit in units if may_step_aside(unit)]
         self.atoms = [unit for unit in units if not may_step_aside(unit)]
         self.podsets = sorted({change.podset for change in movers})
@@ -60,7 +73,6 @@ class _Search:
         start = tuple(tuple(sorted(self._spots(movers, s, "source"))) for s in self.podsets)
         self.start = Configuration(start, 0)
         self.rooms = Rooms(instance, self.podsets, self.start, self.atoms, before)
-        self.checks = 0
         limit = instance.model.limits.moves
         self.spare = None if limit is None else limit - sum(u.moves for u in (*units, *before))
 
@@ -82,7 +94,7 @@ class _Search:
         best = {key: 0}
         came: dict[_Key, tuple[_Key, Step]] = {}
         heap = [(0, self._away(self.start) + len(self.atoms), next(number), key)]
-        while heap and self.checks < CHECKS and not over():
+        while heap and self.checks.left > 0 and not over():
             extra, left, _, key = heapq.heappop(heap)
             if extra > best[key]:
                 continue
@@ -109,19 +121,19 @@ class _Search:
     def _steps(self, state: Configuration) -> Iterator[tuple[Step, Configuration]]:
         """All that can be done next."""
         view = self.rooms.view(state)
-        self.checks += len(self.atoms)
+        self.checks.left -= len(self.atoms)
         for i in range(len(self.atoms)):
             if not state.done >> i & 1 and view.admits_atom(i):
                 yield Step((), i), Configuration(state.at, state.done | 1 << i)
         for k, at in enumerate(state.at):
             for source in dict.fromkeys(at):
-                self.checks += len(self.places[k])
+                self.checks.left -= len(self.places[k])
                 for target in self.places[k]:
                     hop = Hop(k, source, target)
                     if target != source and view.admits((hop,)):
                         yield Step((hop,)), state.moved((hop,))
         for hops in self._joint(state):
-            self.checks += len(hops)
+            self.checks.left -= len(hops)
             if view.admits(hops):
                 yield Step(hops), state.moved(hops)
 
@@ -191,7 +203,7 @@ def places(
     pods
         How many pods may stop over at the same time.
     """
-    most = _Most(instance, units, before)
+    most = Most(instance, units, before)
     touched = {
         spot.node
         for unit in units
@@ -217,7 +229,7 @@ def places(
     return found
 
 
-class _Most:
+class Most:
     """The most that can be free of each thing, whichever of the units have been done."""
 
     def __init__(self, instance: Instance, units: Sequence[Unit], before: Sequence[Unit]) -> None:

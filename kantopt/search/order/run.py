@@ -62,6 +62,8 @@ class Run:
         for unit in units:
             for group in self._groups(unit, "evict"):
                 self._evicting.setdefault(group, set()).add(unit)
+        self.joined: dict[Unit, Sequence[Unit]] = {}
+        """Units that were done at once, by the one that was made of them."""
         self._parked: dict[Obstacle, list[Unit]] = {}
         self._queue = deque(unit for unit in units if unit.kind != last)
         self._later = deque(unit for unit in units if unit.kind == last)
@@ -71,6 +73,11 @@ class Run:
     def stuck(self) -> list[Unit]:
         """Units that could not be done."""
         return [unit for units in self._parked.values() for unit in units]
+
+    def groups(self, unit: Unit) -> list[Group]:
+        """Return what of its job, of closeness and of scarce quota a unit shares with others."""
+        quotas = self._groups(unit, "bind") | self._groups(unit, "evict")
+        return sorted(self._members.get(unit, set()) | quotas)
 
     def _groups(self, unit: Unit, kind: str) -> set[tuple[str, int]]:
         if not self._quotas:
@@ -158,6 +165,7 @@ class Run:
         self._members[joint] = set().union(*(self._members.get(unit, ()) for unit in units))
         if self.obstacle(joint) is not None:
             return False
+        self.joined[joint] = units
         v = len(self.done) - 1
         for unit in units:
             self._number[unit] = v

@@ -10,9 +10,10 @@ from kantopt.problem.difference import Change, Kind, Numbering, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.order.detours import way_round
+from kantopt.search.order.detours import CHECKS, Checks, way_round
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
+from kantopt.search.order.ties import parts
 from kantopt.search.order.units import Unit, after_evictions, paired_anew, units_of
 from kantopt.verify.replay import replay
 
@@ -22,7 +23,7 @@ SHUFFLES = 6
 Which of a pod set's equal pods goes where is drawn anew as well: that may open a circle.
 """
 WHOLE = 16
-"""Of more units only the circles are searched exactly, all else being done first."""
+"""Of more units only the circles are searched exactly, with as many that are tied to them."""
 MANY = 500
 """Of more units the circles are what matters, and no shuffling breaks a circle."""
 
@@ -72,24 +73,47 @@ def _with_detours(
 ) -> Iterator[Run]:
     """Attempts with stop-overs: of few units the best there is, of many one good guess first.
 
-    Of many only those that got stuck are moved about exactly; binds may come before or after.
+    Of many only those that got stuck are moved about exactly, then some that are tied to them too:
+    the fewer they are, the sooner all of their states are known.
     """
-    few = len(units) <= WHOLE
-    found = way_round(instance, units, (), over) if few else None
-    if found is not None:
-        yield Run(instance, found)
-    for last, (run, attempt) in closest.items():
-        yield with_stopovers(instance, attempt, run, last, over)
-    if few or not closest:
+    if not closest:
         return
-    run, _ = min(closest.values(), key=lambda item: len(item[0].stuck))
-    done = [unit for unit, _ in run.done]
-    binds = [unit for unit in done if unit.kind == "bind"]
-    for after in ([], binds) if binds else ([],):
-        before = [unit for unit in done if unit not in after]
-        found = way_round(instance, run.stuck, before, over)
-        if found is not None:
-            yield Run(instance, [*before, *found, *after])
+    run = min((run for run, _ in closest.values()), key=lambda run: len(run.stuck))
+    few = len(units) <= WHOLE
+    if few:
+        yield from _taken_back(run, [*parts(run, WHOLE)], Checks(), over)
+    for last, (attempt, order) in closest.items():
+        yield with_stopovers(instance, order, attempt, last, over)
+    stuck: list[list[Unit]] = []
+    for most in () if few else (0, WHOLE // 2, WHOLE):
+        before, stuck = stuck, [*parts(run, most)]
+        if stuck != before:
+            checks = Checks(CHECKS // 2 if most else CHECKS)
+            yield from _taken_back(run, stuck, checks, over)
+
+
+def _taken_back(
+    run: Run, stuck: Sequence[Sequence[Unit]], checks: Checks, over: Callable[[], bool]
+) -> Iterator[Run]:
+    """Attempts in which parts, what is done of them taken back, are searched one after the other.
+
+    All else is done before, but for binds and what waits for a part; or all of it is after.
+    """
+    again = {unit for part in stuck for unit in part}
+    mask = sum(1 << v for v, (unit, _) in enumerate(run.done) if unit in again)
+    done = {unit: run.before[v] & mask for v, (unit, _) in enumerate(run.done) if unit not in again}
+    late = [unit for unit, waits in done.items() if waits or unit.kind == "bind"]
+    for after in (late, [*done]) if len(late) < len(done) else (late,):
+        last = set(after)
+        order = [unit for unit in done if unit not in last]
+        for part in stuck:
+            single = [unit for each in part for unit in run.joined.get(each, (each,))]
+            found = way_round(run.instance, single, order, over, checks)
+            if found is None:
+                break
+            order += found
+        else:
+            yield Run(run.instance, [*order, *after])
 
 
 def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit], Kind | None]]:

@@ -10,6 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.verify.step import Loads, Step
 
 
@@ -211,6 +212,13 @@ def aims(tier: Tier) -> bool:
     return tier.of_waiting or tier.metric in (Metric.UNDRAINED, Metric.DOMAINS_IN_USE)
 
 
+def few_wait(best: Incumbent) -> bool:
+    """Whether it is open who is placed of few jobs that wait: room for them is like a goal."""
+    waiting = sum(job.waits for job in best.searched.jobs)
+    first = best.first_open
+    return first is not None and first.counts_unplaced and waiting <= _FEW
+
+
 def for_goals(view: View, size: int, rng: random.Random) -> list[int]:
     """Nodes to be emptied, or a domain that may be, and those where the scarcest is free.
 
@@ -236,11 +244,33 @@ def for_goals(view: View, size: int, rng: random.Random) -> list[int]:
     return (chosen + rest)[:size]
 
 
+def from_the_start(view: View, size: int, rng: random.Random) -> list[int]:
+    """Nodes that a goal has emptied or filled, and whole domains where there was room at first.
+
+    All others are to be as in the snapshot: pods that have moved between them are where they were.
+    """
+    instance, placed = view.instance, view.placement.podsets
+    before = View(instance, instance.current)
+    new = {spot.node for p in instance.podsets if not p.running for spot in placed[p.index]}
+    close = (need.required for needs in instance.needs_of.values() for need in needs)
+    level = max((level for level in close if level is not None), default=None)
+    domains = () if level is None else instance.topology.domains[level]
+    wholes = [domain.nodes for domain in domains] or [(n,) for n in view.nodes]
+    r = before.scarce
+    free = {n for n in view.nodes if r is None or before.free[n][r]}
+    roomy = [nodes for nodes in wholes if not free.isdisjoint(nodes)]
+    rng.shuffle(roomy)
+    chosen = sorted(before.used - view.used | before.used & instance.drained | new)
+    return [*dict.fromkeys((*chosen, *(n for nodes in roomy for n in nodes)))][:size]
+
+
 def any_nodes(view: View, size: int, rng: random.Random) -> list[int]:
     """Nodes drawn at random."""
     return rng.sample(list(view.nodes), size)
 
 
+_FEW = 8
+"""Jobs that wait, up to which room for them is looked for as for a goal."""
 _DOMAINS_TRIED = 4
 """Domains in use of which one is freed for a goal: those with most room."""
 

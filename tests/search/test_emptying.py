@@ -7,21 +7,24 @@ from typing import Any
 
 import pytest
 
+from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.applicability import no_goal_open
 from kantopt.search.displacement import Emptying
-from kantopt.search.freed import View, aims, for_goals
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.freed import View, aims, for_goals, from_the_start
 from kantopt.search.insertion.placer import Placer
 from kantopt.search.insertion.scores import Scores
 from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.search.techniques.neighbourhoods import Neighbourhoods
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from tests.search.helpers import Told, where
 from tests.search.test_tidy import tidied
-from tests.verify.world import Document, job, node, pods, question
+from tests.verify.world import Document, job, node, placed, pods, question
 
 RACKS: dict[str, Any] = {"domains_in_use": {"level": "rack", "target": 4}}
 
@@ -149,3 +152,19 @@ def test_a_gang_leaves_its_rack_whole_for_a_job() -> None:
     assert check(instance, placement) == []
     assert set(where(instance, placement, "new")) == {"a0", "a1"}
     assert set(where(instance, placement, "g")) == {"c0", "c1"}
+
+
+def test_room_for_a_goal_is_looked_for_from_the_snapshot_as_well() -> None:
+    """Two pods have changed places in vain, on nodes that are full: they are where they were."""
+    nodes = [node(n, gpu=1) for n in "abcd"]
+    jobs = [job(f"r{n}", pods(gpu=1, on=[n])) for n in "acd"]
+    instance = question(nodes, jobs, objectives=["undrained", "moves"], drain=["a"])
+    moved = placed(instance, ra=["b"], rc=["d"], rd=["c"])
+    assert from_the_start(View(instance, moved), 4, random.Random(0)) == [0, 1]
+    run = Neighbourhoods(
+        Incumbent(instance, tiers_of(instance), moved), 0, Deadline(None, deterministic=True)
+    )
+    run.aim()
+    found = run.step(1.0)
+    assert found is not None
+    assert measure(instance, found, tiers_of(instance)) == (0, 1)

@@ -21,7 +21,9 @@ from kantopt.search.freed import (
     View,
     aims,
     between_moved,
+    few_wait,
     for_goals,
+    from_the_start,
     several_domains,
     whole_domains,
 )
@@ -40,6 +42,8 @@ SECONDS = 0.04
 """Seconds that each of these nodes is worth."""
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
+ALONE = 1000.0
+"""Merit of an operator that is alone chosen as long as it has any success."""
 FADING = 0.9
 """How much of an operator's merit remains after another try."""
 LEAST_MERIT = 0.05
@@ -65,7 +69,7 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     best = search.go_on(seen.placement, desk.budget.deadline)
     if best.first_open is not None and best.first_open.metric in DISRUPTION:
         search.spare()
-    if any(map(aims, best.tiers)):
+    if any(map(aims, best.tiers)) or few_wait(best):
         search.aim()
     seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
     work = desk.budget.work
@@ -103,6 +107,8 @@ class _Operator:
     """Seconds for each node, if that is more than a step has."""
     linearization: int = 1
     """How much of a neighbourhood CP-SAT's linear program has: 2 is all of it."""
+    afresh: bool = False
+    """Whether pods on other nodes are where the snapshot has them, not where the incumbent does."""
 
 
 class Neighbourhoods:
@@ -158,6 +164,8 @@ class Neighbourhoods:
             self._aiming = True
             aimed = _Operator(for_goals, DOMAINS, LARGEST, len(CHOICES), SECONDS, 2)
             self._operators.append(aimed)
+            start = _Operator(from_the_start, LARGEST, merit=ALONE, seconds=SECONDS, afresh=True)
+            self._operators.append(start)
 
     def step(self, seconds: float, most: float = NEVER) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
@@ -178,17 +186,20 @@ class Neighbourhoods:
         size = min(int(operator.size), len(self._instance.nodes))
         nodes = operator.choose(self._view, size, self._rng)
         seconds = max(seconds, min(operator.seconds * size, most))
-        tried = self._solve(frozenset(nodes), seconds, operator.linearization)
+        base = self._instance.current if operator.afresh else start
+        tried = self._solve(Around(base, frozenset(nodes)), seconds, operator.linearization)
         self.work += tried.work + WRITING * len(self._instance.nodes)
         better = tried.found is not None and self.best.offer(tried.found)
         operator.merit = max(LEAST_MERIT, FADING * operator.merit + (1 - FADING) * better)
+        if operator.afresh and not better:
+            operator.merit = min(1.0, operator.merit)  # it has mostly the same nodes again
         if tried.closed:
             operator.size = min(operator.most, operator.size * GROWTH)
         else:
             operator.size = max(SMALLEST, operator.size * SHRINKAGE)
         return self.best.placement if better else None
 
-    def _solve(self, nodes: frozenset[int], seconds: float, linearization: int) -> Descent:
+    def _solve(self, around: Around, seconds: float, linearization: int) -> Descent:
         best = self.best
         rules = [
             rule
@@ -196,7 +207,7 @@ class Neighbourhoods:
             if self._instance.on(rule) and not (rule is Rule.REQUIRED and best.missing)
         ]
         began = elapsed()
-        model = PlacementModel(self._instance, rules=rules, around=Around(best.placement, nodes))
+        model = PlacementModel(self._instance, rules=rules, around=around)
         seed = self._rng.randrange(2**31)
         if self._deadline.deterministic:
             effort = Effort(NEVER, seed, seconds * WORK_PER_SECOND)

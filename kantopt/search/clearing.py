@@ -92,6 +92,10 @@ class Clearing:
         self.below = 0
         """Who has this priority or a higher one does not go."""
 
+    def spent(self) -> bool:
+        """Whether no more places are to be tried, or the time is up."""
+        return self.tries >= self.most or self.over()
+
     def place_all(self, nodes: dict[int, list[int]]) -> bool:
         """Place jobs each on its nodes or others; where one of them fails nothing has changed."""
         state = self.state
@@ -107,13 +111,15 @@ class Clearing:
         Of who is lesser the least go, and the others rather move to where others of them were.
         """
         state = self.state
+        if self.spent():
+            return False
         self.below = state.instance.jobs[j].priority
         levels = self.victims.priorities_below(self.below)
         least, found = LeastHarm(state), 0
         for on in (*known, *self._others(j)):
-            self.tries += 1
-            if found == _ENOUGH or self.tries > self.most or self.over():
+            if found == _ENOUGH or self.spent():
                 break
+            self.tries += 1
             settled = False
             for most in sorted({levels[0], levels[-1]}, reverse=True):
                 mark, seen = state.mark(), len(state.touched)

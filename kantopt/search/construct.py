@@ -219,7 +219,7 @@ class _Run:
 
     def _clear_at_less_harm(self, j: int, mark: int) -> None:
         """Place a job for which some were evicted at less harm, if there is a way: others move."""
-        if self._clearing is None or self.deadline.cuts():
+        if self._clearing is None or self._clearing.spent():
             return
         least = LeastHarm(self.state)
         least.note(self._harm(), mark)

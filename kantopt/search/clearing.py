@@ -87,14 +87,13 @@ class Clearing:
         self.relocation = relocation
         self.over = over
         self.tries = 0
-        few = _MOST_LOOKS // max(1, self.state.size)
-        self.most = _MOST_TRIES if relocation.thorough else min(few, _MOST_TRIES)
         self.below = 0
         """Who has this priority or a higher one does not go."""
 
     def spent(self) -> bool:
         """Whether no more places are to be tried, or the time is up."""
-        return self.tries >= self.most or self.over()
+        few = min(_MOST_TRIES, _MOST_LOOKS // self.state.size)
+        return self.tries >= (_MOST_TRIES if self.relocation.thorough else few) or self.over()
 
     def place_all(self, nodes: dict[int, list[int]]) -> bool:
         """Place jobs each on its nodes or others; where one of them fails nothing has changed."""
@@ -111,10 +110,10 @@ class Clearing:
         Of who is lesser the least go, and the others rather move to where others of them were.
         """
         state = self.state
-        if self.spent():
-            return False
         self.below = state.instance.jobs[j].priority
         levels = self.victims.priorities_below(self.below)
+        if self.spent() or not levels:
+            return False
         least, found = LeastHarm(state), 0
         for on in (*known, *self._others(j)):
             if found == _ENOUGH or self.spent():
@@ -140,15 +139,15 @@ class Clearing:
         self.relocation.refresh()
         wants = placer.wants(j)
         level = placer.required_level(j)
-        levels = [Level(most) for most in self.victims.priorities_below(self.below)]
-        if any(state.placed[s] for s in state.instance.jobs[j].podsets) or not levels:
+        if any(state.placed[s] for s in state.instance.jobs[j].podsets):
             return
         least = [want.least if placer.is_gang(j) else want.most for want in wants]
         need = max(1, sum(least), placer.missing(j))
         with self._without_who_may_leave():
             could = np.sum([room_for(state, want.s, want.most) for want in wants], axis=0)
         of = np.zeros(state.size, np.int64) if level is None else placer.domains.of[level]
-        costs, _ = self.victims.shared_costs(levels[0], need, np.where(could > 0, of, -1))
+        least_level = Level(self.victims.priorities_below(self.below)[0])
+        costs, _ = self.victims.shared_costs(least_level, need, np.where(could > 0, of, -1))
         # Who moves takes the room of the least, as a rule.
         evicting = self.relocation.gpus * self.victims.gone.dearer(0, 0)
         costs = (costs + evicting) * _MOVES + self.relocation.toll

@@ -292,6 +292,10 @@ check_nodes() {
   [ -n "$taken" ] || say "When the snapshot was taken is not known: nobody looks who started since."
   others=$(squeue --noheader --all --array --states=R,CF,S --nodelist="$wanted" \
     --format='%i|%S' 2>&1) || stop "squeue: $others"
+  # Of the plan's jobs Slurm may have started some by itself since they were looked at.
+  look
+  ours=''
+  each all 'evict leave start return' add_ours
   while IFS='|' read -r other since; do
     if [ -z "$other" ] || [ -z "$taken" ] || [ "$since" -lt "$taken" ]; then continue; fi
     case "$ours," in
@@ -645,10 +649,9 @@ if [ -n "$only_undo" ]; then
   exit "$code"
 fi
 
-bad='' wanted='' ours='' started='' reserved='' shown_before=''
+bad='' wanted='' started='' reserved='' shown_before=''
 look
 look_reserved
-each all 'evict leave start return' add_ours
 each all 'evict leave start return' check_line
 check_nodes
 [ -z "$bad" ] || refuse "the plan is stale:$bad"

@@ -17,6 +17,7 @@ from scripts.bench import (
     golden,
     openb,
     priority_matters,
+    victims,
     vm_rescheduling,
 )
 from scripts.bench.case import Case
@@ -74,6 +75,10 @@ def _goals(grid: Grid) -> list[Case]:
     return goals.cases(grid.nodes or (320,), seeds_of(grid.seeds, grid.data))
 
 
+def _victims(grid: Grid) -> list[Case]:
+    return victims.cases(grid.nodes or (96,), seeds_of(grid.seeds, grid.data))
+
+
 def _alike(grid: Grid) -> list[Case]:
     return alike.cases(grid.nodes or (1000,), seeds_of(grid.seeds, grid.data))
 
@@ -101,6 +106,7 @@ SUITES = {
     everyday.SUITE: Suite(_everyday, ("mixed",), lambda name: shipped(name, counts=False), (30.0,)),
     alike.SUITE: Suite(_alike, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
     goals.SUITE: Suite(_goals, goals.MODELS, goals.model, (10.0,)),
+    victims.SUITE: Suite(_victims, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
     golden.SUITE: Suite(
         lambda _: golden.cases(),
         (golden.OWN,),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.clearing import Clearing, clear_for
 from kantopt.search.insertion.priority_list import priority_list
@@ -23,9 +24,10 @@ from kantopt.search.relocation.relocate import Relocation
 from kantopt.search.relocation.rescue import rescue
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check, is_legal
 
-_MOST_REPAIRS = 3
+_MOST_REPAIRS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,11 @@ def missing_jobs(instance: Instance, placement: Placement) -> int:
 
 
 def _legal_run(instance: Instance, deadline: Deadline, how: How, order: list[int]) -> Placement:
-    """Work through the jobs; should the result be illegal, leave out the job that made it so."""
+    """Work through the jobs; should the result be illegal, leave out the job that made it so.
+
+    What was legal up to that job stays, if it is better than what there was before.
+    """
+    tiers = tiers_of(instance)
     banned: set[int] = set()
     best = how.start or instance.current
     for _ in range(_MOST_REPAIRS):
@@ -110,14 +116,11 @@ def _legal_run(instance: Instance, deadline: Deadline, how: How, order: list[int
         if is_legal(instance, placement):
             return placement
         legal, culprit = run.longest_legal()
-        if _pods(legal) > _pods(best):
-            best = legal
         banned.add(culprit)
+        if measure(instance, legal, tiers) < measure(instance, best, tiers):
+            best, how = legal, replace(how, start=legal)
+            order = [j for j in order if not _is_whole(instance, legal, j)]
     return best
-
-
-def _pods(placement: Placement) -> int:
-    return sum(sum(spots.values()) for spots in placement.podsets)
 
 
 class _Run:

@@ -257,8 +257,9 @@ def test_if_repairs_do_not_suffice_the_longest_legal_part_is_kept(
     monkeypatch.setattr(State, "allowed", lambda self, s: everywhere)
     nowhere = {"pool": "none"}
     jobs = [
-        job("first", pods(cpu=1), priority=9),
-        *(job(f"culprit{i}", pods(cpu=1, nodeSelector=nowhere), priority=8) for i in range(5)),
+        job("low", pods(count=9, cpu=1, on=["a"] * 9, minCount=0), priority=1),
+        job("first", pods(cpu=9), priority=9),
+        *(job(f"culprit{i}", pods(cpu=0, nodeSelector=nowhere), priority=8) for i in range(15)),
     ]
     instance = question([node("a", cpu=9)], jobs)
     placement = built(instance)

@@ -143,3 +143,26 @@ def test_quota_of_a_more_important_pod_that_moves_is_nobody_elses() -> None:
         assert not state.admitted(instance.jobs[never].podsets[0], 1)
     both = placed(instance, low=[], high=["a"], important=["b"], never=["b"])
     assert not room_of_the_gone(State(instance, both)).holds()
+
+
+def test_who_judges_sees_the_room_that_is_kept_from_who_is_placed() -> None:
+    """A victim's room is its own while nobody has come, though an equal may not have it."""
+    jobs = [
+        job("victim", pods(cpu=2, on=["a"]), priority=1),
+        job("equal", pods(cpu=2), priority=1),
+    ]
+    instance = question([node("a", cpu=3)], jobs)
+    state = State(instance)
+    preemption = Preemption(Placer(Scores(state, Strategy.BEST_FIT)))
+    kept = preemption.kept
+    victim, equal = instance.podsets
+    state.add(victim.index, Spot(0), -1)
+    free = state.free.copy()
+    with kept.held(equal.job):
+        taken = state.free.copy()
+        assert (taken < free).any()
+        with kept.given_back():
+            assert (state.free == free).all()
+            assert not preemption.put_back.holds([0]), "it fits where it was"
+        assert (state.free == taken).all()
+    assert (state.free == free).all()

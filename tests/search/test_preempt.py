@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.cluster import Spot
+from kantopt.search.insertion.placer import Placer
+from kantopt.search.insertion.scores import Scores
+from kantopt.search.preemption.preempt import Preemption
+from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.search.helpers import built, where
 from tests.verify.world import Document, job, node, pods, question
@@ -120,6 +125,30 @@ def test_a_victim_runs_elsewhere_though_an_equal_of_who_left_room_there_may_not(
     assert where(instance, placement, "j") == {"a": 1}
     assert where(instance, placement, "middle") == {"b": 1}
     assert where(instance, placement, "low") == {}
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_who_had_moved_and_is_evicted_returns_if_there_is_room_where_it_was(gone: int) -> None:
+    """Also if others of its set are evicted already."""
+    kinds = {"a": "any", "b": "fast", "c": "other"}
+    held = ["a", *["c"] * gone]
+    jobs = [
+        job("m", pods(count=len(held), cpu=2, minCount=0, on=held), priority=1),
+        job("j", pods(cpu=2, nodeSelector={"kind": "fast"}), priority=9),
+        job("k", pods(cpu=2, nodeSelector={"kind": "other"}), priority=9),
+    ]
+    nodes = [node(name, cpu=2, labels={"kind": kind}) for name, kind in kinds.items()]
+    instance = question(nodes, jobs)
+    state = State(instance)
+    preemption = Preemption(Placer(Scores(state, Strategy.BEST_FIT)))
+    by_name = {each.name.split("/")[-1]: each for each in instance.jobs}
+    assert not gone or preemption.make_room(by_name["k"].index)
+    (m,) = by_name["m"].podsets
+    state.add(m, Spot(0), -1)
+    state.add(m, Spot(1), 1)
+    assert preemption.make_room(by_name["j"].index)
+    assert where(instance, state.placement(), "j") == {"b": 1}
+    assert where(instance, state.placement(), "m") == {"a": 1}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.search.shapes import Ints
-from kantopt.search.state import State
+from kantopt.search.state import Change, State
 from kantopt.verify.metrics.displaced import running_parts
 from kantopt.verify.metrics.unplaced import missing_of
 
@@ -132,6 +132,10 @@ class Gone:
         }
         """Value by job that has lost pods."""
         self._rooms: dict[int, Room] = {}
+        self._spare_rooms: dict[Level, Room] = {}
+        """What gangs can do without of the priorities that a level spares."""
+        self._spared: dict[int, list[Change]] = {}
+        """The pods by job, as they are in these rooms."""
         self._costs: dict[int, dict[int, int]] = {}
         """Cost by node of tied jobs, as it is in the rooms."""
 
@@ -214,12 +218,7 @@ class Gone:
         return self._rooms[priority]
 
     def _added_up(self, priority: int) -> Room:
-        state = self._state
-        room = Room(
-            np.zeros_like(state.free),
-            np.zeros_like(state.devices),
-            np.zeros(state.size, dtype=np.int64),
-        )
+        state, room = self._state, self._no_room()
         jobs = [state.instance.jobs[j] for j in self._able]
         jobs = [job for job in jobs if job.priority <= priority]
         for job in jobs:
@@ -239,20 +238,36 @@ class Gone:
 
     def _with_spare(self, room: Room, level: Level) -> Room:
         """Return a room with what gangs of higher priorities can do without."""
+        if level not in self._spare_rooms:
+            if len(self._spare_rooms) >= _MOST_ROOMS:
+                del self._spare_rooms[next(iter(self._spare_rooms))]
+            more = self._spare_rooms[level] = self._no_room()
+            for job in (self._state.instance.jobs[j] for j in self._able):
+                if level.spares(job.priority):
+                    self._spared[job.index] = self._spared_of(job)
+                    self._add_spared(more, self._spared[job.index], 1)
+        more = self._spare_rooms[level]
+        return Room(room.free + more.free, room.devices + more.devices, room.costs + more.costs)
+
+    def _spared_of(self, job: Job) -> list[Change]:
+        """Pods by spot that a gang can do without, on each as if it were the only one."""
+        spare = self._spare(job)
+        return [
+            (s, spot, min(pods, spare))
+            for s in (self._able[job.index] if spare else ())
+            for spot, pods in self._state.spots[s].items()
+        ]
+
+    def _add_spared(self, room: Room, pods: list[Change], times: int) -> None:
+        podsets, going = self._state.instance.podsets, [(s, x, times * k) for s, x, k in pods]
+        self._state.give(going, room.free, room.devices)
+        for s, spot, k in going:
+            room.costs[spot.node] += podsets[s].disruption_cost * k
+
+    def _no_room(self) -> Room:
         state = self._state
-        more = Room(room.free.copy(), room.devices.copy(), room.costs.copy())
-        for j, podsets in self._able.items():
-            job = state.instance.jobs[j]
-            spare = self._spare(job) if level.spares(job.priority) else 0
-            pods = [
-                (s, spot, min(pods, spare))
-                for s in (podsets if spare else ())
-                for spot, pods in state.spots[s].items()
-            ]
-            state.give(pods, more.free, more.devices)
-            for s, spot, going in pods:
-                more.costs[spot.node] += self.toll(s, level) * going
-        return more
+        costs = np.zeros(state.size, dtype=np.int64)
+        return Room(np.zeros_like(state.free), np.zeros_like(state.devices), costs)
 
     def toll(self, s: int, level: Level) -> int:
         """What evicting a pod costs beside others who may go; what gangs can spare is cheap."""
@@ -342,8 +357,8 @@ class Gone:
         before = self._gone.get(s, 0)
         more = gone - before
         self._gone[s] = gone
-        if bool(gone) != bool(before):
-            # Its pods that moved count as having left their places only while some are evicted.
+        if gone != before:
+            # Its pods that moved count as having left their places as far as some are evicted.
             places = self._jobs.get(self._state.instance.podsets[s].job, ())
             self._changed += [spot.node for k, spot in places if k == s]
         self._pods += more
@@ -364,7 +379,14 @@ class Gone:
             values[j] = missing_of(tier, state.instance, part, placed)
 
     def _revalue(self, job: Job) -> None:
-        """Renew the cost of a tied job."""
+        """Renew the cost of a tied job, and what it can do without."""
+        if job.index in self._spared:
+            old, new = self._spared[job.index], self._spared_of(job)
+            self._spared[job.index] = new
+            for level, room in self._spare_rooms.items() if old != new else ():
+                if level.spares(job.priority):
+                    self._add_spared(room, old, -1)
+                    self._add_spared(room, new, 1)
         before = self._costs.get(job.index)
         if before is None:
             return

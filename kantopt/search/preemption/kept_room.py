@@ -118,6 +118,8 @@ class KeptRoom:
         self._changed = 0
         self._kept: dict[int, list[_Kept]] = {}
         """By node, where there is any."""
+        self._taken: list[tuple[list[int], Ints, Ints]] = []
+        """What is taken off nodes of the state now, of its resources and of devices."""
         self._quota = KeptQuota(state, self._below) if self._on and state.quotas.on else None
 
     @contextmanager
@@ -144,14 +146,32 @@ class KeptRoom:
         state.devices[:, nodes] -= devices
         self._touch(nodes)
         state.quotas.kept = quota
+        self._taken.append((nodes, free, devices))
         try:
             yield
         finally:
+            self._taken.pop()
             state.free[:, nodes] += free
             state.devices[:, nodes] += devices
             state.quotas.kept = before
             self._renew()
             self._touch(nodes)
+
+    @contextmanager
+    def given_back(self) -> Iterator[None]:
+        """Put what is taken off the state on it for a while: who judges is to see all the room."""
+        state, taken, quota = self._state, self._taken, self._state.quotas.kept
+        for nodes, free, devices in taken:
+            state.free[:, nodes] += free
+            state.devices[:, nodes] += devices
+        self._taken, state.quotas.kept = [], ()
+        try:
+            yield
+        finally:
+            for nodes, free, devices in taken:
+                state.free[:, nodes] -= free
+                state.devices[:, nodes] -= devices
+            self._taken, state.quotas.kept = taken, quota
 
     def _touch(self, nodes: list[int]) -> None:
         """Note that nodes have another room for all but us, who know: nobody came or left."""

@@ -23,17 +23,25 @@ class PutBack:
         self.victims = victims
         self.state = victims.state
         self.kept = KeptRoom(victims.state, victims.gone)
+        self._looked = 0
+        """Of the changes of what victims have left, those that were looked at."""
         self._taken = Full(victims.state)
         """Where pods had no room beside all that was there when they were put back last."""
         self._kept_away = Full(victims.state)
         """Where they had none even without those who may not evict them."""
 
     def settles(self, seen: int) -> bool:
-        """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
-        state = self.state
-        self.reprieve(state.touched[seen:])
-        if not (self.holds(state.touched[seen:]) and state.pace.kept()):
-            return False
+        """Put back who still fits on nodes touched since; return if the rest are gone rightly.
+
+        Who had moved before and is evicted now may fit where he first was.
+        """
+        state, left = self.state, self.victims.gone.changed()
+        nodes = {*state.touched[seen:], *left[self._looked :]}
+        self._looked = len(left)
+        with self.kept.given_back():
+            self.reprieve(nodes)
+            if not (self.holds(nodes | {*state.touched[seen:]}) and state.pace.kept()):
+                return False
         watched = state.instance.spreads or state.instance.affinities
         return not watched or state.neighbours.holds(self.victims.gone.podsets())
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
-from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of, source_of, target_of
 from kantopt.schema.answers.plan import Binding, Eviction, Plan
 from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.hints import first_of, plural
@@ -103,6 +103,8 @@ def towards(action: PlanAction) -> str:
         return f"to start on {action.node}"
     if isinstance(action, Eviction):
         return f"to evict from {action.node}"
+    if source_of(action) == target_of(action):
+        return f"to restart on {action.to_node}"
     return f"to move from {action.from_node} to {action.to_node}"
 
 

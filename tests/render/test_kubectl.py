@@ -177,6 +177,11 @@ def test_a_restart_is_done_only_if_asked_for_and_nobody_says_where_it_ends() -> 
     assert "who makes them anew says where they start" in after["message"]
 
 
+def test_a_pod_that_comes_back_to_its_node_is_not_said_to_move() -> None:
+    (note,) = render_kubectl(plan([move("team-b/x", "n1", "n1", VICTIM)]))
+    assert "to restart on n1: left to you" in note["message"]
+
+
 @pytest.mark.parametrize("kind", ["", "DaemonSet", "Node"])
 def test_a_pod_that_nobody_makes_anew_elsewhere_is_not_restarted(kind: str) -> None:
     pod = VICTIM.model_copy(update={"owner_kind": kind, "owner_uid": kind})

@@ -69,7 +69,7 @@ def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
 
 
 def unseated_words(jobs: Iterable[Job], nodes: Collection[str]) -> Iterator[str]:
-    """Say who is only nominated to the nodes to be emptied: the cordon sends them elsewhere."""
+    """Say who is only nominated to the nodes to be emptied: cordoned, they let nobody in."""
     told = [
         (f"{job.full_name}/{podset.name}", place.node)
         for job in (jobs if nodes else ())
@@ -80,7 +80,7 @@ def unseated_words(jobs: Iterable[Job], nodes: Collection[str]) -> Iterator[str]
         named = first_of([f"{name} on {node}" for name, node in told], MOST_NAMED)
         yield (
             f"nominated to nodes to be emptied, where nothing of it runs: {named}; once the node "
-            "is cordoned it is scheduled elsewhere"
+            "is cordoned it waits as any pending pod"
         )
 
 

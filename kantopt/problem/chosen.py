@@ -44,7 +44,7 @@ def as_cordoned(jobs: Iterable[Job], nodes: Collection[str]) -> tuple[Job, ...]:
     """Return jobs as they are once nodes are cordoned: who is only nominated there waits again.
 
     kube-scheduler tries a nominated node by the filters that it tries any node by: who does not
-    tolerate the cordon goes elsewhere.
+    tolerate the cordon is not let in there.
     """
     return tuple(_as_cordoned(job, nodes) for job in jobs) if nodes else tuple(jobs)
 

@@ -136,7 +136,7 @@ def test_pods_may_come_near_one_that_is_nominated(objects: list[Object]) -> None
 def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:
     imported = read(node("a"), runs("victim", "a", metadata=GOING), waiting("p", "a"))
     assert noted(imported, "are nominated").endswith(
-        "count as placed there unless a drain sends them away: 1 (default/p on a)"
+        "count as placed there unless a cordon sends them away: 1 (default/p on a)"
     )
     document = job(imported.snapshot.jobs, "p")
     told = standing(document)

@@ -77,7 +77,7 @@ def with_rooms(
             held[pod.nominated] += pod.shape["host_ports"]
             who = "nominated to a node" if pod.assignment is None else "assigned a node by Kueue"
             notes.add(
-                f"pods that are {who} count as placed there unless a drain sends them away",
+                f"pods that are {who} count as placed there unless a cordon sends them away",
                 f"{pod.full_name} on {pod.nominated}",
             )
             placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)

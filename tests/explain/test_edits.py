@@ -8,7 +8,7 @@ from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
 from kantopt.schema.model import Model
-from tests.explain.helpers import asked, model_of
+from tests.explain.helpers import asked, explained, model_of
 from tests.verify.world import GPU, job, node, pods
 
 QUEUES = [{"name": "q", "resources": [{"name": GPU, "nominalQuota": 2}]}]
@@ -62,6 +62,23 @@ def test_a_drained_node_has_no_pods() -> None:
     [running] = question.snapshot.jobs
     assert [place.node for place in running.pod_sets[0].assignments] == ["b"]
     assert not after("drain=a", "uncordon=a")[0].snapshot.nodes[0].unschedulable
+
+
+@pytest.mark.parametrize("change", ["cordon=a", "drain=a"])
+def test_who_is_nominated_to_a_node_that_is_closed_waits_as_any_pending_pod(change: str) -> None:
+    """kube-scheduler tries a nominated node by the filters that it tries any node by."""
+    cordon = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+    named = [{"node": "a", "pods": [{"name": "p-0"}]}]
+    jobs = [
+        job("p", pods(gpu=6, nominated=True, assignments=named)),
+        job("t", pods(gpu=1, on=["a"], nominated=True, tolerations=[cordon])),
+    ]
+    question = asked([node("a", gpu=8), node("b", gpu=8)], jobs)
+    closed, _ = edited(question, model_of(question), (change,))
+    assert [found.waiting for found in closed.jobs] == [1, 0]
+    assert [pod.name for pod in closed.jobs[0].pod_sets[0].pods] == ["p-0"]
+    assert explained(question, "p").verdict.status == "NOMINATED"
+    assert explained(closed, "p").verdict.status == "FITS_NOW"
 
 
 def test_a_node_that_is_opened_loses_the_taint_that_it_had_for_its_cordon() -> None:

@@ -12,6 +12,7 @@ from kantopt.planning.explain.patch import patched
 from kantopt.planning.explain.quoting import cut, masked, unquoted
 from kantopt.planning.fresh_nodes import fresh_nodes, with_daemons
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import as_cordoned
 from kantopt.schema.base import Toleration
 from kantopt.schema.eligibility import CORDONED
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
@@ -152,7 +153,9 @@ def _cordon(question: Question, n: int, *, on: bool) -> Question:
     # Kubernetes taints a cordoned node for it, and takes that taint off with the cordon.
     taints = tuple(taint for taint in nodes[n].taints if on or taint.key != CORDONED)
     nodes[n] = nodes[n].model_copy(update={"unschedulable": on, "taints": taints})
-    return _nodes(question, nodes)
+    question, shut = _nodes(question, nodes), {nodes[n].name} if on else ()
+    running = as_cordoned(question.snapshot.jobs, shut)
+    return _jobs(question, running, as_cordoned(question.pending, shut))
 
 
 def _uncordon(text: str, rest: str, question: Question, model: Model) -> Edited:
@@ -164,13 +167,17 @@ def _close(text: str, rest: str, question: Question, model: Model) -> Edited:
 
 
 def _drain(text: str, rest: str, question: Question, model: Model) -> Edited:
-    """Cordon a node and take its pods off, but for daemons: they are pending then."""
+    """Cordon a node and take its pods off, but for daemons: they are pending then.
+
+    Who is nominated to it, and tolerates the cordon, is not there to be taken off.
+    """
     n = _node(text, rest, question)
     name = question.snapshot.nodes[n].name
     question = _cordon(question, n, on=True)
 
     def without(podset: PodSet) -> PodSet:
-        places = tuple(place for place in podset.assignments if place.node != name)
+        stays = podset.nominated
+        places = tuple(place for place in podset.assignments if stays or place.node != name)
         return podset.model_copy(update={"assignments": places})
 
     jobs = [

@@ -195,7 +195,7 @@ def _pin(rule: Rule, subject: str, message: str) -> Pin:
 
 def nominated_pods(job: Job) -> int:
     """Count the pods of a job that have a node, and have not started there."""
-    return sum(podset.count for podset in job.pod_sets if podset.nominated)
+    return sum(podset.running for podset in job.pod_sets if podset.nominated)
 
 
 def standing(job: Job) -> Verdict:

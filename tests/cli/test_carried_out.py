@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.explain.helpers import documents
 from tests.formats.cluster_objects import Object, node, pod, thing
 from tests.planning.test_slurm_dumps import HEAD, config, nodes, runs, waits
+from tests.verify import world
 
 QUEUE = [
     thing("kueue.x-k8s.io/v1beta1", "LocalQueue", "lq", clusterQueue="cq"),
@@ -217,3 +219,99 @@ def test_a_drained_node_may_be_gone_once_the_plan_was_carried_out(cli: Cli) -> N
     assert today(cli, listed(node("b"), moved)) == (0, {"m1": "done"})
     assert cli("verify", "--against", "today", "plan.json", "-O", "rest.json").code == 0
     assert cli("verify", "today", "rest.json").code == 0
+
+
+LWS = "leaderworkerset.sigs.k8s.io"
+WORKERS = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "6"}}}]}}
+GROUPS = thing(
+    "leaderworkerset.x-k8s.io/v1",
+    "LeaderWorkerSet",
+    "s",
+    leaderWorkerTemplate={"size": 2, "workerTemplate": WORKERS},
+)
+
+
+def group(*places: str, uid: str = "first") -> list[Object]:
+    """Leader and worker of a group that is made anew as a whole."""
+    owners = ("StatefulSet/s", "StatefulSet/s-0")
+    return [
+        pod(
+            ("s-0", "s-0-1")[i],
+            on=on,
+            owner=owners[i],
+            labels={f"{LWS}/name": "s", f"{LWS}/group-index": "0", f"{LWS}/worker-index": str(i)},
+            requests={"cpu": "6"},
+            metadata={"uid": f"{uid}-{i}"},
+        )
+        for i, on in enumerate(places)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "code", "states"),
+    [
+        (group("a", "b"), 0, ("legal", "legal")),
+        (group("c", "b", uid="second"), 0, ("done", "done")),
+        (group("a", "b", uid="second"), 12, ("cut back", "done")),
+        (group("c", "a", uid="second"), 12, ("done", "cut elsewhere")),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_a_pod_restarts_in_its_place_only_if_it_is_made_anew(
+    cli: Cli, after: list[Object], code: int, states: tuple[str, ...]
+) -> None:
+    before = [node(name) for name in "abc"] + [GROUPS]
+    drain = ("drain", "a", "-f", "dump", "--engine", "fast")
+    plan = planned(cli, listed(*before, *group("a", "b")), *drain)
+    ends = [(move["fromNode"], move["toNode"]) for move in plan["moves"]]
+    assert ends == [("a", "c"), ("b", "b")]
+    done, said = today(cli, listed(*before, *after))
+    assert done == code
+    assert all(said[step].startswith(text) for step, text in zip(("m1", "m2"), states, strict=True))
+
+
+@pytest.mark.usefixtures("files")
+def test_a_restart_of_the_last_plan_is_not_done_before_anything_has_happened(cli: Cli) -> None:
+    Path("dump").write_text(
+        listed(*(node(name) for name in "abc"), GROUPS, pod("new"), *group("a", "b"))
+    )
+    drain = ("drain", "a", "-f", "dump", "--engine", "fast", "--last-plan", "last.json", "-q")
+    assert cli(*drain, "-O", "first.json").code == 0
+    assert cli(*drain, "--seed", "5", "-O", "second.json").code == 0
+    second = json.loads(Path("second.json").read_text())
+    assert not second.get("sinceLastPlan", {}).get("done")
+
+
+@pytest.mark.parametrize(
+    ("after", "state"),
+    [
+        (group("a", "c"), "cut elsewhere: s-0-1 of its job came to c since"),
+        (group("a"), "cut unmade: no pod of default/s-0/main waits: the one meant has no name"),
+        (group("a", "b"), "done"),
+        (group(""), "legal"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_a_pod_that_is_made_once_its_leader_has_started_is_not_gone(
+    cli: Cli, after: list[Object], state: str
+) -> None:
+    before = [node(name) for name in "abc"] + [GROUPS]
+    plan = planned(cli, listed(*before, *group("")))
+    places = {item["node"]: bool(item.get("pods")) for item in plan["assignments"]}
+    assert places == {"a": True, "b": False}
+    _, said = today(cli, listed(*before, *after))
+    assert said["b2"].startswith(state)
+
+
+@pytest.mark.parametrize(("places", "state"), [(["a", "b"], "legal"), (["b", "c"], "done")])
+@pytest.mark.usefixtures("files")
+def test_pods_without_uid_have_restarted_once_others_of_their_job_have_moved(
+    cli: Cli, places: list[str], state: str
+) -> None:
+    def dump(on: list[str]) -> str:
+        running = world.job("s", world.pods(count=2, cpu=6, on=on), disruptionMode="all")
+        nodes = [world.node(name, cpu=8) for name in "abc"]
+        return json.dumps(documents(nodes, [running])[0])
+
+    planned(cli, dump(["a", "b"]), "drain", "a", "-f", "dump", "--engine", "fast")
+    assert today(cli, dump(places)) == (0, {"m1": state, "m2": state})

@@ -27,7 +27,7 @@ class Missing:
     """Why a step cannot be taken any more: what it names is not there."""
 
     word: str
-    """``gone``, ``replaced``, ``back``, ``leaving`` or ``elsewhere``."""
+    """``gone``, ``unmade``, ``replaced``, ``back``, ``leaving`` or ``elsewhere``."""
     message: str
     moot: bool
     """Its pods are not where it would take them from: nobody has to wait for that any more."""
@@ -56,7 +56,12 @@ class StillThere:
             if isinstance(item, Move):
                 for pod in item.pods:
                     self._ends[namespace_of(item.job), pod.name] = item.to_node
-        self.done = frozenset(item.id for _, item in in_waves(plan) if self._all_done(item))
+        items = [item for _, item in in_waves(plan)]
+        done = [item for item in items if not _in_place(item) and self._all_done(item)]
+        self._moved = {item.job for item in done if isinstance(item, Move)}
+        """Jobs of which pods are where the plan moves them: all that restart with them have."""
+        done += [item for item in items if _in_place(item) and self._all_done(item)]
+        self.done = frozenset(item.id for item in done)
 
     def why_not(self, instance: Instance, item: PlanAction) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
@@ -74,6 +79,9 @@ class StillThere:
                 return Missing("replaced", message, False)
         unknown = next(unknown_in(instance, self.named_today(item), "", ""), None)
         if unknown is not None:
+            nameless = len(item.pods) < item.count and item.job in instance.job_index
+            if isinstance(item, Binding) and nameless:
+                return self._why_nameless(item)
             path = unknown.path.removeprefix(".")
             message = f"{path} {unknown.found} is not {unknown.expected}"
             return Missing("gone", message, False)
@@ -132,8 +140,16 @@ class StillThere:
         for what, name in zip((f"pod {pod.name}", f"job {item.job}"), names, strict=True):
             if name in self._left_out and (name != item.job or self._successors.by_job):
                 return f"{what} {self._left_out[name]}"
-        others = self._successors.instead(item, pod)
+        others = self._successors.instead(item, (pod,))
         return f"pod {pod.name} is gone{f'; {others}' if others else ''}"
+
+    def _why_nameless(self, item: Binding) -> Missing:
+        """Say what became of pods without names that are to start, of a job that is there."""
+        if others := self._successors.instead(item, (), besides=item.node):
+            return Missing("elsewhere", others, True)
+        who = f"{item.job}/{item.pod_set}"
+        message = f"no pod of {who} waits: the one meant has no name, and may not be made yet"
+        return Missing("unmade", message, False)
 
     def _take_along(self, move: Move) -> None:
         """Let the pods be where a step takes them, for the steps that follow."""
@@ -150,6 +166,8 @@ class StillThere:
         if isinstance(item, Eviction):
             gone = all(self._has_left(item, pod) for pod in item.pods)
             return gone and self._successors.left(item)
+        if _in_place(item) and sum(bool(pod.uid) for pod in item.pods) < item.count:
+            return item.job in self._moved  # nothing else tells whether they were made anew
         others = [pod for pod in item.pods if not self._has_come(item, pod)]
         there = any(
             (seen := self._pods.get((namespace_of(item.job), pod.name))) is not None
@@ -167,7 +185,7 @@ class StillThere:
 
     def _has_come(self, item: Binding | Move, pod: PodRef) -> bool:
         seen = self._pods.get((namespace_of(item.job), pod.name))
-        if seen is None or _is_another(seen, pod):
+        if seen is None or _is_another(seen, pod) or _in_place(item):
             return False
         there = seen.place == target_of(item)
         end = self._ends.get((namespace_of(item.job), pod.name))
@@ -197,6 +215,11 @@ def _called_today(then: Iterable[Job], now: Iterable[Job]) -> dict[str, str]:
         and len(was.pod_sets) == 1
         and was.pod_sets[0].name != job.pod_sets[0].name
     }
+
+
+def _in_place(item: PlanAction) -> bool:
+    """Whether pods are only made anew where they are, since others of their job move."""
+    return isinstance(item, Move) and source_of(item) == target_of(item)
 
 
 def _is_another(seen: Seen, pod: PodRef) -> bool:

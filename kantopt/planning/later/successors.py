@@ -96,14 +96,18 @@ class Successors:
             return ""
         return "was queued again" if self.by_job else "was made anew"
 
-    def instead(self, item: PlanAction, pod: PodRef) -> str:
-        """Name a pod that came in the place of one that is gone, and where; empty if none did."""
-        owners = {self._owner(pod)} - {""}
+    def instead(self, item: PlanAction, pods: Iterable[PodRef], besides: str = "") -> str:
+        """Name a pod that came in the place of some that are gone, and where; empty if none did.
+
+        Nobody counts who is on the node ``besides``; without pods it is one of a step's pod set.
+        """
+        owners = {self._owner(pod) for pod in pods} - {""}
         for came in self._came:
-            if came.ref is not None and self._is_of(came, item, owners):
+            if came.node != besides and self._is_of(came, item, owners):
+                name = "a pod" if came.ref is None else came.ref.name
                 where = f"came to {came.node}" if came.node else "waits"
                 whose = "of its job" if self.by_job or not owners else "of its owner"
-                return f"{came.ref.name} {whose} {where} since"
+                return f"{name} {whose} {where} since"
         return ""
 
     def _owner(self, pod: PodRef) -> str:

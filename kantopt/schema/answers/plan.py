@@ -294,8 +294,9 @@ class CutStep(Part):
     job: str = Field(description="NAMESPACE/NAME of the job")
     pod_set: Name = Field(description="name of the pod set")
     rule: str = Field(
-        description="rule that it would break, or gone, replaced or elsewhere for what it names, "
-        "after if it waits for a step that is cut, needless if nothing that is left needs it"
+        description="rule that it would break; gone, unmade, replaced, back, leaving or elsewhere "
+        "for what it names; after if it waits for a step that is cut; needless if nothing that is "
+        "left needs it"
     )
     message: str = Field(description="the cause in words")
 

@@ -302,9 +302,9 @@ class _Run:
     def _make_room(self, j: int) -> bool:
         if not self._may_disturb(j):
             return False
-        mark = self.state.mark()
+        mark, seen = self.state.mark(), len(self.state.touched)
         if self._may_relocate(j) and self._relocation.make_room(j):
-            if self.preemption is None or self.preemption.kept.holds():
+            if self.preemption is None or self.preemption.put_back.settles(seen):
                 return True
             self.state.undo(mark)
         return self.preemption is not None and self.preemption.make_room(j)

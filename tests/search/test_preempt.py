@@ -13,7 +13,7 @@ from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from tests.search.helpers import built, where
-from tests.verify.world import Document, job, node, pods, question
+from tests.verify.world import Document, job, node, placed, pods, question
 
 
 def running(name: str, on: list[str], cpu: int = 1, priority: int = 0, **more: Any) -> Document:
@@ -149,6 +149,24 @@ def test_who_had_moved_and_is_evicted_returns_if_there_is_room_where_it_was(gone
     assert preemption.make_room(by_name["j"].index)
     assert where(instance, state.placement(), "j") == {"b": 1}
     assert where(instance, state.placement(), "m") == {"a": 1}
+
+
+def test_a_victim_is_back_once_a_move_for_others_leaves_it_room() -> None:
+    """The gang takes one core of the two that ``moves`` leaves."""
+    kinds = {"n": 3, "o": 2, "q": 1}
+    gang = [pods(f"on-{n}", cpu=1, nodeSelector={"kind": n}) for n in "nq"]
+    jobs = [
+        job("victim", pods(cpu=1, on=["n"]), priority=1, movable=False),
+        job("moves", pods(cpu=2, on=["n"]), priority=1, preemptible=False),
+        job("first", pods(cpu=1, nodeSelector={"kind": "n"}), priority=9),
+        job("gang", *gang, priority=8),
+    ]
+    nodes = [node(name, cpu=cpu, labels={"kind": name}) for name, cpu in kinds.items()]
+    start = placed(instance := question(nodes, jobs), victim=[], first=["n"])
+    placement = built(instance, relocate=True, start=start)
+    assert where(instance, placement, "gang/on-n") == {"n": 1}
+    assert where(instance, placement, "moves") == {"o": 1}
+    assert where(instance, placement, "victim") == {"n": 1}
 
 
 @pytest.mark.parametrize(

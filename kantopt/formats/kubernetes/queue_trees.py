@@ -27,13 +27,13 @@ class Placed:
     """What nobody else may have, in base units."""
 
 
-def upwards(name: str, parents: Mapping[str, str]) -> list[str]:
-    """Return a name and those above it, as far as they are known; a circle is gone through once."""
-    found: list[str] = []
-    while name in parents and name not in found:
-        found.append(name)
+def upwards(name: str, parents: Mapping[str, str]) -> Iterator[str]:
+    """Yield a name and those above it, as far as they are known; a circle is gone through once."""
+    seen = set[str]()
+    while name in parents and name not in seen:
+        seen.add(name)
+        yield name
         name = parents[name]
-    return found
 
 
 def with_parents(placed: Sequence[Placed], notes: Notes) -> Iterator[Queue]:

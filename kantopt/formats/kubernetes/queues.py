@@ -81,7 +81,7 @@ class Queues:
             for name in {*item.queues, *item.beyond} - {own[item.job]}:
                 asked.setdefault(name, set()).add(own[item.job])
         for queue in self.queues:
-            line = upwards(queue.name, self._parents)
+            line = [*upwards(queue.name, self._parents)]
             times = [
                 self._grace(self._apart(line, other), "reclaimMinRuntime")
                 for other in asked.get(queue.name, ())

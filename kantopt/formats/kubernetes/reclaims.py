@@ -20,7 +20,7 @@ from fractions import Fraction
 from math import ceil
 
 from kantopt.formats.kubernetes.gangs import Dialect
-from kantopt.formats.kubernetes.kueue.preemption import ANY
+from kantopt.formats.kubernetes.kueue.quotas import ANY
 from kantopt.formats.kubernetes.objects import Objects
 from kantopt.formats.kubernetes.queue_trees import upwards
 from kantopt.formats.kubernetes.queues import DEFAULTS, KAI_UNITS, number
@@ -233,7 +233,7 @@ class _Queues:
 
     def _apart(self, own: str, other: str) -> tuple[str, str]:
         """Return the queues by which two are weighed: the topmost above them that differ."""
-        mine, theirs = upwards(own, self._parents), upwards(other, self._parents)
+        mine, theirs = ([*upwards(name, self._parents)] for name in (own, other))
         while mine and theirs and mine[-1] == theirs[-1]:
             mine.pop()
             theirs.pop()

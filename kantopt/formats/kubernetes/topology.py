@@ -223,7 +223,7 @@ def _layers(view: View, notes: Notes) -> list[tuple[str, str]]:
     layers = {item.text("topologyLayer"): item for item in view.at("spec").list(_LAYERS)}
     parents = {name: item.text("parentTopologyLayer") for name, item in layers.items()}
     found = []
-    for name in sorted(layers, key=lambda name: len(upwards(name, parents))):
+    for name in sorted(layers, key=lambda name: len([*upwards(name, parents)])):
         keys = layers[name].strings("labelKey")
         if len(keys) > 1:
             notes.add("layers of several labels have the first of them", name)

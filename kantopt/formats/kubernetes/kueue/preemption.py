@@ -13,93 +13,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from math import inf
 
+from kantopt.formats.kubernetes.kueue.quotas import ANY, Owner
+from kantopt.formats.kubernetes.queue_trees import upwards
 from kantopt.formats.notes import Notes
-from kantopt.formats.view import View
 from kantopt.schema.asks import asks
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Victims
 
-ANY = 2**31 - 1
-"""Priority that none exceeds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preemption:
-    """Whom a ClusterQueue lets its jobs evict."""
-
-    own: bool = False
-    others: bool = False
-    borrowing: int | None = None
-    """Priority up to which those of others go though its own quota is exceeded; ``None``: none."""
-    equal: bool = False
-    """Whether newer ones of its own go that are equally important."""
-    any_priority: bool = False
-    """Whether those of others go however important they are."""
-    fair: bool = False
-    """Whether shares decide who goes though its own quota is exceeded."""
-
-
-NOBODY = Preemption()
-"""What a queue has that says nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lender:
-    """A ClusterQueue: its cohort, what it owns, and whom it lets its jobs evict."""
-
-    name: str
-    cohort: str
-    preemption: Preemption
-    nominal: Mapping[str, int] = field(default_factory=dict)
-    """By resource, of all flavors together."""
-    flavors: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By resource: of several it is not known here how much of each is used."""
-    limited: frozenset[str] = frozenset()
-    """Resources of which it may borrow, or lends, only so much."""
-    most: Mapping[str, int] = field(default_factory=dict)
-    """What it may use at all, where it may borrow only so much."""
-    inside: str = ""
-    """The cohort that it is in; ``cohort`` is the root above."""
-    finds: frozenset[bool | None] = frozenset()
-    """Whether Kueue itself finds the places of its pods, for flavors that differ in that."""
-
-    def vague(self, resource: str) -> bool:
-        """Whether several flavors have a resource."""
-        return len(self.flavors.get(resource, ())) > 1
-
-
-def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
-    """Read whom a ClusterQueue lets its jobs evict; what goes beyond priorities is noted."""
-    name, found = queue.at("metadata").name(), queue.at("spec", "preemption")
-    own = found.text("withinClusterQueue", "Never")
-    others = found.text("reclaimWithinCohort", "Never") if cohort else "Never"
-    if others == "Any":
-        text = "queues that may reclaim from jobs of any priority; plans evict only less important"
-        notes.add(f"{text} ones for them", name)
-    if "LowerOrNewerEqualPriority" in (own, others):
-        text = "queues that may evict newer jobs of equal priority; plans evict only less important"
-        notes.add(f"{text} ones for them", name)
-    besides, borrowing = found.at("borrowWithinCohort"), None
-    fair = "fairSharing" in queue.at("status")
-    if not fair and besides.text("policy", "Never") != "Never":
-        most = besides.integer("maxPriorityThreshold")
-        borrowing = ANY if most is None else most
-    return Preemption(
-        own=own != "Never",
-        others=others != "Never",
-        borrowing=borrowing,
-        equal=own == "LowerOrNewerEqualPriority",
-        any_priority=others == "Any",
-        fair=fair,
-    )
-
 
 def evictable(
-    queues: Mapping[str, Lender],
+    queues: Mapping[str, Owner],
     cohorts: Cohorts,
     running: Sequence[Job],
     waiting: Sequence[Job],
@@ -143,7 +71,7 @@ class _Lending:
 
     def __init__(
         self,
-        queues: Mapping[str, Lender],
+        queues: Mapping[str, Owner],
         cohorts: Cohorts,
         running: Sequence[Job],
         waiting: Sequence[Job],
@@ -161,7 +89,8 @@ class _Lending:
             pods = (job.priority if job.pod_priority is None else job.pod_priority) or 0
             self._least[job.queue_name] = min(self._least.get(job.queue_name, ANY), pods)
         self._borrowed = {n: _over(queue, self._used[n]) for n, queue in queues.items()}
-        self._line, self._cohorts = cohorts.line, cohorts.summed(queues.values(), self._used)
+        self._line = partial(upwards, parents=cohorts.parents)
+        self._cohorts = cohorts.summed(queues.values(), self._used)
         self._called = {own.inside: own.name for own in cohorts.owned}
         self._over = {name: _over(cohort, cohort.used) for name, cohort in self._cohorts.items()}
         self._pools = {name: self._pool(queue) for name, queue in queues.items()}
@@ -170,7 +99,7 @@ class _Lending:
         self._told: set[str] = set()
         """Queues of which it is noted that flavors are not told apart."""
 
-    def _pool(self, queue: Lender) -> _Cohort:
+    def _pool(self, queue: Owner) -> _Cohort:
         if queue.cohort:
             return self._cohorts[queue.cohort]
         alone = _Cohort()
@@ -236,7 +165,7 @@ class _Lending:
         )
 
     def _owner(
-        self, queue: Lender, wants: Mapping[str, int], other: str
+        self, queue: Owner, wants: Mapping[str, int], other: str
     ) -> tuple[dict[str, dict[str, str | int]] | None, bool]:
         """Return who owns what holds a job, with what is left of it, and whether others might.
 
@@ -256,13 +185,13 @@ class _Lending:
                 owner = {name: {r: from_base(r, n) for r, n in left.items()}}
         return owner, unsure
 
-    def _excess(self, other: Lender, wants: Iterable[str]) -> dict[str, str | int]:
+    def _excess(self, other: Owner, wants: Iterable[str]) -> dict[str, str | int]:
         """Return what a queue has borrowed of what is lacking."""
         nominal, used = other.nominal, self._used[other.name]
         over = {r: used[r] - nominal[r] for r in wants if r in nominal}
         return {r: from_base(r, n) for r, n in over.items() if n > 0}
 
-    def _lacking(self, queue: Lender, wants: Iterable[str]) -> frozenset[str]:
+    def _lacking(self, queue: Owner, wants: Iterable[str]) -> frozenset[str]:
         """Return what a job asks for that its cohort may lack: for this alone Kueue evicts.
 
         If that is nothing, it may lack a place.
@@ -270,7 +199,7 @@ class _Lending:
         found = frozenset(wants)
         return (found & self._pools[queue.name].lacking()) or found
 
-    def _reclaims(self, queue: Lender, lacking: frozenset[str], notes: Notes) -> Iterator[Lender]:
+    def _reclaims(self, queue: Owner, lacking: frozenset[str], notes: Notes) -> Iterator[Owner]:
         """Yield the queues that have borrowed something that a job needs.
 
         So have all cohorts between them and the first that is above both.
@@ -295,27 +224,20 @@ class Cohorts:
     """The trees of cohorts above queues."""
 
     parents: Mapping[str, str]
-    owned: Iterable[Lender]
+    owned: Iterable[Owner]
     """What cohorts own themselves."""
 
-    def line(self, name: str) -> Iterator[str]:
-        """Yield a cohort of a tree and those above it."""
-        seen = set[str]()
-        while name and name not in seen:
-            seen.add(name)
-            yield name
-            name = self.parents.get(name, "")
-
     def summed(
-        self, queues: Iterable[Lender], used: Mapping[str, Mapping[str, int]]
+        self, queues: Iterable[Owner], used: Mapping[str, Mapping[str, int]]
     ) -> dict[str, _Cohort]:
         """Return what each cohort of a tree and all below it own and use; walks each once."""
         found: dict[str, _Cohort] = {}
-        for lender in (*queues, *self.owned):
-            if lender.cohort:
-                new = [*takewhile(lambda name: name not in found, self.line(lender.inside))]
+        for owner in (*queues, *self.owned):
+            if owner.cohort:
+                line = upwards(owner.inside, self.parents)
+                new = [*takewhile(lambda name: name not in found, line)]
                 found.update((name, _Cohort()) for name in reversed(new))
-                found[lender.inside].add(lender, used.get(lender.name, {}))
+                found[owner.inside].add(owner, used.get(owner.name, {}))
         for name, cohort in reversed(found.items()):
             if above := self.parents.get(name, ""):
                 found[above].add(cohort, cohort.used)
@@ -333,13 +255,13 @@ class _Cohort:
     flavors: dict[str, frozenset[str]] = field(default_factory=dict)
     limited: frozenset[str] = frozenset()
 
-    def add(self, part: Lender | _Cohort, used: Mapping[str, int]) -> None:
+    def add(self, part: Owner | _Cohort, used: Mapping[str, int]) -> None:
         """Count a queue, what a cohort owns, or one below."""
         self.nominal.update(part.nominal)
         self.used.update(used)
         self.limited |= part.limited
         for name, flavors in part.flavors.items():
-            self.flavors[name] = self.flavors.get(name, frozenset()) | flavors
+            self.flavors[name] = self.flavors.get(name, frozenset()).union(flavors)
 
     def lacking(self) -> frozenset[str]:
         """Return the resources that there may be too little of for all who wait."""
@@ -354,7 +276,7 @@ class _Cohort:
         return resource in self.limited or len(self.flavors.get(resource, ())) > 1
 
 
-def _over(owner: Lender | _Cohort, used: Counter[str]) -> frozenset[str]:
+def _over(owner: Owner | _Cohort, used: Counter[str]) -> frozenset[str]:
     """Return the resources of which more is used than is owned, or may be."""
     nominal = owner.nominal.items()
     return frozenset(r for r, n in nominal if used[r] > n or (used[r] and owner.vague(r)))

@@ -7,16 +7,15 @@ what an inner one owns is a queue without jobs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
 
 from kantopt.formats.kubernetes.kueue.flavors import Flavors, onto_nodes
-from kantopt.formats.kubernetes.kueue.preemption import (
-    NOBODY,
-    Cohorts,
-    Lender,
-    Preemption,
-    evictable,
+from kantopt.formats.kubernetes.kueue.preemption import Cohorts, evictable
+from kantopt.formats.kubernetes.kueue.quotas import (
+    Group,
+    Limits,
+    Owner,
+    read_groups,
     read_preemption,
 )
 from kantopt.formats.kubernetes.kueue.workloads import GROUP
@@ -27,41 +26,6 @@ from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Queue, QueueResource, Victims
-
-Limits = tuple[int, int | None, int | None]
-"""Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
-_OWN = ("nominalQuota", "borrowingLimit", "lendingLimit")
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """What one object has of each resource, by flavor."""
-
-    name: str
-    cohort: str
-    weight: str | int
-    groups: tuple[dict[str, dict[str, Limits]], ...]
-    """Groups of resources that are given one flavor together: limits by flavor and resource."""
-    preemption: Preemption = NOBODY
-    """Whom Kueue evicts for its jobs."""
-    strict: bool = False
-    """Whether Kueue starts its jobs in order only."""
-    inside: str = ""
-    """The cohort that it is in, or that has it; ``cohort`` is the root above."""
-
-    @property
-    def pool(self) -> tuple[str, str]:
-        """Who lends to whom."""
-        return (self.cohort, "") if self.cohort else ("", self.name)
-
-    def by_resource(self) -> dict[str, dict[str, Limits]]:
-        """Return limits by resource and flavor."""
-        found: dict[str, dict[str, Limits]] = {}
-        for group in self.groups:
-            for flavor, resources in group.items():
-                for resource, limits in resources.items():
-                    found.setdefault(resource, {})[flavor] = limits
-        return dict(sorted(found.items()))
 
 
 class KueueQueues:
@@ -92,12 +56,11 @@ class KueueQueues:
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
         self._rows = {rows.name: rows for rows in queues}
         names = {*self._rows}
-        self._limited: set[str] = set()
         self._owned = {name: self._pool(name, cohorts, names) for name in cohorts}
         pools = [*queues, *self._owned.values()]
         self._kinds: dict[tuple[tuple[str, str], str], list[str]] = {}
         for rows in pools:
-            for resource, limits in rows.by_resource().items():
+            for resource, limits in rows.flavors.items():
                 kinds = self._kinds.setdefault((rows.pool, resource), [])
                 kinds += [flavor for flavor in limits if flavor not in kinds]
         self._free = {*self._undecided(pods)}
@@ -139,19 +102,12 @@ class KueueQueues:
         self, running: Sequence[Job], waiting: Sequence[Job]
     ) -> tuple[list[Job], list[Victims]]:
         """Return the jobs that wait, and of which queues Kueue evicts jobs for those it has."""
-        lenders = {
-            name: replace(
-                _lender(rows), finds=self._flavors.topology(f for g in rows.groups for f in g)
-            )
-            for name, rows in self._rows.items()
-        }
-        owned = [_lender(rows, limited=name in self._limited) for name, rows in self._owned.items()]
-        cohorts = Cohorts(self._parents, owned)
-        return evictable(lenders, cohorts, running, waiting, self._notes)
+        cohorts = Cohorts(self._parents, self._owned.values())
+        return evictable(self._rows, cohorts, running, waiting, self._notes)
 
-    def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
+    def _uncovered(self, pod: Pod, rows: Owner) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""
-        covered = {"pods", *rows.by_resource()}
+        covered = {"pods", *rows.flavors}
         return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
 
     def keeps_back(self, pod: Pod) -> str:
@@ -191,18 +147,21 @@ class KueueQueues:
                     for resources in group.values():
                         yield from ((rows.pool, resource) for resource in resources)
 
-    def _queue(self, view: View, cohorts: Mapping[str, View]) -> _Rows:
+    def _queue(self, view: View, cohorts: Mapping[str, View]) -> Owner:
         name, spec = view.at("metadata").name(), view.at("spec")
-        cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
+        inside = spec.text("cohortName") or spec.text("cohort")
+        cohort = self._root(inside, cohorts)
         weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
-        return _Rows(
-            name or "?",
-            cohort,
-            1 if weight is None else from_base("cpu", weight),
-            tuple(_groups(spec)),
-            read_preemption(view, cohort, self._notes),
-            spec.text("queueingStrategy") == "StrictFIFO",
-            spec.text("cohortName") or spec.text("cohort"),
+        groups = tuple(read_groups(spec))
+        return Owner(
+            name=name or "?",
+            cohort=cohort,
+            inside=inside,
+            groups=groups,
+            weight=1 if weight is None else from_base("cpu", weight),
+            preemption=read_preemption(view, cohort, self._notes),
+            strict=spec.text("queueingStrategy") == "StrictFIFO",
+            finds=self._flavors.topology(flavor for group in groups for flavor in group),
         )
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
@@ -222,15 +181,14 @@ class KueueQueues:
         self._roots.update(dict.fromkeys(chain, found))
         return found
 
-    def _pool(self, name: str, cohorts: Mapping[str, View], taken: set[str]) -> _Rows:
+    def _pool(self, name: str, cohorts: Mapping[str, View], taken: set[str]) -> Owner:
         """Read what a cohort owns as a queue that nobody uses."""
         spec = cohorts[name].at("spec")
-        groups = tuple(_groups(spec))
+        groups = tuple(read_groups(spec))
         bounded = any(limits[1:] != (None, None) for group in groups for limits in _each(group))
         if bounded:
             text = "limits to what cohorts borrow and lend are left out: only those of queues hold"
             self._notes.add(text, name)
-            self._limited.add(name)
         if spec.at("fairSharing").amount("weight", "cpu") not in (None, 1000):
             self._notes.add("weights of cohorts are left out: those of queues count", name)
         called = f"cohort-{name}"
@@ -241,12 +199,18 @@ class KueueQueues:
             {flavor: _without_limits(resources) for flavor, resources in group.items()}
             for group in groups
         )
-        return _Rows(called, self._root(name, cohorts), 1, plain, inside=name)
+        return Owner(
+            name=called,
+            cohort=self._root(name, cohorts),
+            inside=name,
+            groups=plain,
+            bounded=bounded,
+        )
 
-    def _documents(self, pools: Sequence[_Rows], jobs: set[int]) -> Iterator[Queue]:
+    def _documents(self, pools: Sequence[Owner], jobs: set[int]) -> Iterator[Queue]:
         for rows in pools:
             found: list[QueueResource] = []
-            for resource, limits in rows.by_resource().items():
+            for resource, limits in rows.flavors.items():
                 found += self._resource(rows, resource, limits)
             if id(rows) in jobs or (found and rows.cohort):
                 yield Queue(
@@ -258,7 +222,7 @@ class KueueQueues:
                 )
 
     def _resource(
-        self, rows: _Rows, resource: str, limits: Mapping[str, Limits]
+        self, rows: Owner, resource: str, limits: Mapping[str, Limits]
     ) -> Iterator[QueueResource]:
         """Yield one row in all or, where flavors are told apart by labels, one for each."""
         kinds = self._kinds[rows.pool, resource]
@@ -278,46 +242,12 @@ class KueueQueues:
             text = "queues whose cohort has other flavors lend and borrow across them here"
         if text:
             self._notes.add(text, f"{resource} of {rows.name}")
-        total: Limits = (0, 0, 0)
-        for nominal, borrow, lend in limits.values():
-            # A flavor without limit leaves the sum without limit.
-            total = (total[0] + nominal, _sum(total[1], borrow), _sum(total[2], lend))
-        yield _row(resource or "?", total, None)
-
-
-def _lender(rows: _Rows, *, limited: bool = False) -> Lender:
-    limits = rows.by_resource()
-    nominal = {name: sum(own for own, _, _ in each.values()) for name, each in limits.items()}
-    each = {name: frozenset(of) for name, of in limits.items()}
-    borrow = {name: reduce(_sum, (b for _, b, _ in of.values())) for name, of in limits.items()}
-    most = {name: nominal[name] + n for name, n in borrow.items() if n is not None}
-    bounded = (r for r, of in limits.items() if any(own[1:] != (None, None) for own in of.values()))
-    return Lender(
-        rows.name,
-        rows.cohort,
-        rows.preemption,
-        nominal,
-        each,
-        frozenset(limits if limited else bounded),
-        most,
-        rows.inside,
-    )
+        yield _row(resource or "?", rows.total[resource], None)
 
 
 def _parent(cohort: View) -> str:
     spec = cohort.at("spec")
     return spec.text("parentName") or spec.text("parent")
-
-
-def _groups(spec: View) -> Iterator[dict[str, dict[str, Limits]]]:
-    for group in spec.list("resourceGroups"):
-        found: dict[str, dict[str, Limits]] = {}
-        for flavor in group.list("flavors"):
-            for item in flavor.list("resources"):
-                resource = item.name()
-                nominal, borrow, lend = (item.amount(key, resource, up=False) for key in _OWN)
-                found.setdefault(flavor.name(), {})[resource] = (nominal or 0, borrow, lend)
-        yield found
 
 
 def _without_limits(resources: Mapping[str, Limits]) -> dict[str, Limits]:
@@ -329,7 +259,7 @@ def _each(group: Mapping[str, Mapping[str, Limits]]) -> Iterator[Limits]:
         yield from resources.values()
 
 
-def _asked(pod: Pod, rows: _Rows) -> Iterator[dict[str, dict[str, Limits]]]:
+def _asked(pod: Pod, rows: Owner) -> Iterator[Group]:
     """Yield the groups of which a pod asks for any resource."""
     for group in rows.groups:
         if any(pod.shape["requests"].get(r) for resources in group.values() for r in resources):
@@ -340,10 +270,6 @@ def _holds(pod: Pod, flavor: Mapping[str, Limits]) -> bool:
     """Whether a flavor of a queue that borrows nothing has quota for all pods of a kind."""
     asked = {r: to_base(r, amount) for r, amount in pod.shape["requests"].items() if r in flavor}
     return all(pod.kueue_count * amount <= flavor[r][0] for r, amount in asked.items())
-
-
-def _sum(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a + b
 
 
 def _row(resource: str, limits: Limits, nodes: str | None) -> QueueResource:

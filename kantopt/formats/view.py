@@ -119,6 +119,20 @@ class View:
         """Node of the pod that this is; empty: it has none."""
         return self.at("spec").text("nodeName")
 
+    @property
+    def ready(self) -> bool:
+        """Whether the node or pod that this is is ready, as far as it tells."""
+        told = self.at("status").list("conditions")
+        states = [item.text("status") for item in told if item.text("type") == "Ready"]
+        return not states or states[-1] == "True"
+
+    def condition(self, kind: str, status: str = "True") -> View | None:
+        """Return a condition of the object that this is, if it has it in this status."""
+        for item in self.at("status").list("conditions"):
+            if item.text("type") == kind and item.text("status") == status:
+                return item
+        return None
+
     def replaced(self, **fields: Any) -> View:
         """Return the same place with some fields replaced."""
         return View({**self._data, **fields}, self._file, self._path, self._problems)

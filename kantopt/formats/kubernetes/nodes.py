@@ -39,10 +39,6 @@ def read_node(node: View, notes: Notes) -> Node:
     # The API server fills in what is missing; capacity is then allocatable.
     offered = "allocatable" if "allocatable" in status else "capacity"
     labels = node.labels
-    ready = True
-    for condition in status.list("conditions"):
-        if condition.text("type") == "Ready":
-            ready = condition.text("status") == "True"
     if spec.flag("unschedulable") and node.annotations.get(CORDONED_BY):
         text = (
             "nodes that the script of a plan has cordoned, which still runs or was killed: closed "
@@ -62,7 +58,7 @@ def read_node(node: View, notes: Notes) -> Node:
         },
         hostname_from_name="kubernetes.io/hostname" in labels,
         unschedulable=spec.flag("unschedulable"),
-        ready=ready,
+        ready=node.ready,
     )
 
 

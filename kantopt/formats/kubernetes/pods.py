@@ -225,7 +225,7 @@ def read_pod(
             "pod_anti_affinity": anti,
             "pod_affinity": near,
             "terminating": pod.terminating,
-            "health": health_of(status) if bound else "ready",
+            "health": health_of(pod) if bound else "ready",
             "topology_spread_constraints": spreads,
             "preferred_node_affinity": read_preferred_nodes(spec),
             "preferred_topology_spread": evens,
@@ -278,12 +278,11 @@ def _maker(owner: View | None) -> dict[str, str]:
     return {"owner_kind": kind, "owner_uid": owner.text("uid")}
 
 
-def health_of(status: View) -> str:
+def health_of(pod: View) -> str:
     """Say whether a bound pod is ready, as the Eviction API sees it."""
-    if status.text("phase") == "Pending":
+    if pod.at("status").text("phase") == "Pending":
         return "starting"
-    ready = [c.text("status") for c in status.list("conditions") if c.text("type") == "Ready"]
-    return "unready" if ready and ready[-1] != "True" else "ready"
+    return "ready" if pod.ready else "unready"
 
 
 def _workload(ref: View) -> WorkloadRef | None:

@@ -63,4 +63,4 @@ def _ordinal(name: str, owner: str) -> int | None:
 
 def _is_ready(pod: View) -> bool:
     there = bool(pod.node) and not pod.terminating
-    return there and health_of(pod.at("status")) == "ready"
+    return there and health_of(pod) == "ready"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from kantopt.formats.kubernetes.history.kinds import Kinds, disruption_of
+from kantopt.formats.kubernetes.history.kinds import MARKED, Kinds
 from kantopt.formats.kubernetes.history.owners import Owners, Verdict
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View
@@ -24,7 +24,7 @@ REASONS: Mapping[str, tuple[Became, str]] = {
 
 def disrupted_by(pod: View) -> Verdict | None:
     """Return what the condition ``DisruptionTarget`` of a pod says; ``None`` without one."""
-    if (condition := disruption_of(pod)) is None:
+    if (condition := pod.condition(MARKED)) is None:
         return None
     reason = condition.text("reason")
     became, by = REASONS.get(reason, ("disrupted", "by whom is not known"))
@@ -33,7 +33,7 @@ def disrupted_by(pod: View) -> Verdict | None:
 
 def disrupted_at(pod: View) -> str:
     """Return since when the condition ``DisruptionTarget`` of a pod holds; nothing without one."""
-    condition = disruption_of(pod)
+    condition = pod.condition(MARKED)
     return "" if condition is None else condition.text("lastTransitionTime")[:_SECONDS]
 
 

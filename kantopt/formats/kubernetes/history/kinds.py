@@ -8,6 +8,9 @@ from typing import Any
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.view import View, view_of
 
+MARKED = "DisruptionTarget"
+"""Condition of pods of which something decided that they go."""
+
 
 class Kinds:
     """Objects of a dump.
@@ -38,18 +41,10 @@ class Kinds:
         return {view.key[1]: view for view in self.of(kind)}
 
 
-def disruption_of(pod: View) -> View | None:
-    """Return the condition ``DisruptionTarget`` of a pod, if it is true."""
-    for condition in pod.at("status").list("conditions"):
-        if condition.text("type") == "DisruptionTarget" and condition.text("status") == "True":
-            return condition
-    return None
-
-
 def _with_what_follows(view: View) -> View:
     if view.text("kind") != "Pod" or view.terminating or ended(view):
         return view
-    if (marked := disruption_of(view)) is None:
+    if (marked := view.condition(MARKED)) is None:
         return view
     when = marked.text("lastTransitionTime")
     return view.replaced(metadata={**view.at("metadata").raw, "deletionTimestamp": when})

@@ -302,10 +302,8 @@ def _taints(dump: Kinds) -> set[tuple[str, str, str, tuple[str, str]]]:
 
 def _scheduled(pod: View) -> str:
     """When a pod got its node; nothing if it is not told."""
-    for condition in pod.at("status").list("conditions"):
-        if condition.text("type") == "PodScheduled" and condition.text("status") == "True":
-            return condition.text("lastTransitionTime")
-    return ""
+    condition = pod.condition("PodScheduled")
+    return "" if condition is None else condition.text("lastTransitionTime")
 
 
 def _wish(pod: View) -> str:

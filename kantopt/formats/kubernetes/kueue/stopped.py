@@ -114,7 +114,4 @@ def _drains(queue: View) -> bool:
 
 def _takes_nobody(queue: View) -> bool:
     """Whether a queue is stopped, or lacks what it needs, as a flavor or a check."""
-    conditions = queue.at("status").list("conditions")
-    return _policy(queue) != "None" or any(
-        item.text("type") == "Active" and item.text("status") == "False" for item in conditions
-    )
+    return _policy(queue) != "None" or queue.condition("Active", "False") is not None

@@ -109,7 +109,7 @@ class KueueWorkloads:
             return False
         if view.at("status").text("clusterName"):
             return False
-        return gates <= ({GATE, _ADMISSION} if _has(view, "Admitted") else {GATE})
+        return gates <= ({GATE, _ADMISSION} if view.condition("Admitted") else {GATE})
 
     def names(self, pod: Pod) -> Iterator[str]:
         """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
@@ -177,7 +177,7 @@ def may_run_unseen(workload: View, between: Container[str]) -> bool:
     between
         Uids of those of whom something in the input stands between them and their pods.
     """
-    status, ready = workload.at("status"), _has(workload, "PodsReady")
+    status, ready = workload.at("status"), workload.condition("PodsReady")
     return bool(ready or status.text("clusterName")) or not all(
         owner.text("kind") in _OWNS_PODS or owner.text("uid") in between
         for owner in workload.owners
@@ -199,7 +199,7 @@ def is_open(workload: View) -> bool:
 
 def waits_to_be_queued(workload: View) -> bool:
     """Whether a Workload that Kueue has evicted is in no queue until its time is up."""
-    return _has(workload, "Requeued", "False")
+    return workload.condition("Requeued", "False") is not None
 
 
 def into_domains(pod: Pod, workload: View, role: str, *, keep: bool = True) -> Pod:
@@ -279,11 +279,4 @@ class JobPods:
 
 def has_finished(workload: View) -> bool:
     """Whether a Workload has ended: it wants no room and no quota."""
-    return _has(workload, "Finished")
-
-
-def _has(workload: View, condition: str, status: str = "True") -> bool:
-    return any(
-        item.text("type") == condition and item.text("status") == status
-        for item in workload.at("status").list("conditions")
-    )
+    return workload.condition("Finished") is not None

@@ -9,7 +9,7 @@ from urllib.parse import quote as url_quote
 
 from kantopt.render.kube.fates import Fates
 from kantopt.render.steps import Actions, towards
-from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of
+from kantopt.schema.answers.actions import PlanAction, namespace_of
 from kantopt.schema.answers.plan import Binding, Move, Plan
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef
@@ -33,36 +33,25 @@ class Request(TypedDict, total=False):
     message: str
 
 
-class Pins:
-    """How pods are pinned to nodes, as a plan knows pods and nodes."""
+def patch_of(actions: Actions, binding: Binding, pod: PodRef) -> list[dict[str, Any]]:
+    """Pin a gated pod and let it go, behind tests that fail if it is not the one meant.
 
-    def __init__(self, plan: Plan) -> None:
-        self._hostnames = {node.name: node.hostname for node in plan.nodes}
-        self._actions = Actions(plan)
-
-    def hostname(self, node: str) -> str:
-        """Return the label by which pods are pinned to a node."""
-        return self._hostnames.get(node, "")
-
-    def patch(self, binding: Binding, pod: PodRef) -> list[dict[str, Any]]:
-        """Pin a gated pod and let it go, behind tests that fail if it is not the one meant.
-
-        Of a gated pod only the node selector may still be added to.
-        """
-        podset = self._actions.pod_set(binding)
-        patch: list[dict[str, Any]] = [{"op": "test", "path": "/metadata/uid", "value": pod.uid}]
-        host = self.hostname(binding.node)
-        if podset is not None and podset.node_selector:
-            path = f"/spec/nodeSelector/{HOSTNAME.replace('/', '~1')}"
-            patch.append({"op": "add", "path": path, "value": host})
-        else:
-            patch.append({"op": "add", "path": "/spec/nodeSelector", "value": {HOSTNAME: host}})
-        # From the last, so that those before keep their places.
-        for index, gate in reversed(list(enumerate(pod.scheduling_gates))):
-            path = f"/spec/schedulingGates/{index}"
-            patch.append({"op": "test", "path": f"{path}/name", "value": gate})
-            patch.append({"op": "remove", "path": path})
-        return patch
+    Of a gated pod only the node selector may still be added to.
+    """
+    podset = actions.pod_set(binding)
+    patch: list[dict[str, Any]] = [{"op": "test", "path": "/metadata/uid", "value": pod.uid}]
+    host = actions.hostname(binding.node)
+    if podset is not None and podset.node_selector:
+        path = f"/spec/nodeSelector/{HOSTNAME.replace('/', '~1')}"
+        patch.append({"op": "add", "path": path, "value": host})
+    else:
+        patch.append({"op": "add", "path": "/spec/nodeSelector", "value": {HOSTNAME: host}})
+    # From the last, so that those before keep their places.
+    for index, gate in reversed(list(enumerate(pod.scheduling_gates))):
+        path = f"/spec/schedulingGates/{index}"
+        patch.append({"op": "test", "path": f"{path}/name", "value": gate})
+        patch.append({"op": "remove", "path": path})
+    return patch
 
 
 def requests_of(plan: Plan, fates: Fates) -> list[Request]:
@@ -79,26 +68,26 @@ def requests_of(plan: Plan, fates: Fates) -> list[Request]:
     fates
         What becomes of its actions.
     """
-    pins = Pins(plan)
+    actions = Actions(plan)
     found: list[Request] = []
-    for wave, item in in_waves(plan):
+    for wave, item in actions:
         fate = fates[item.id]
         if fate.does != "do":
             text = f"{_pods(item)} {towards(item)}: left to you, {fate.why}"
             found.append(_note(item.id, wave, text))
         else:
-            found += _requests(item, wave, pins)
+            found += _requests(item, wave, actions)
     return found
 
 
-def _requests(item: PlanAction, wave: int, pins: Pins) -> Iterator[Request]:
+def _requests(item: PlanAction, wave: int, actions: Actions) -> Iterator[Request]:
     namespace = namespace_of(item.job)
     for pod in item.pods:
         path = f"/api/v1/namespaces/{_part(namespace)}/pods/{_part(pod.name)}"
         request: Request = {"wave": wave, "action": item.id, "verb": "create", "path": path}
         request |= {"namespace": namespace, "pod": pod.name}
         if isinstance(item, Binding):
-            yield {**request, "verb": "patch", "body": pins.patch(item, pod)}
+            yield {**request, "verb": "patch", "body": patch_of(actions, item, pod)}
         else:
             yield {**request, "path": f"{path}/eviction", "body": eviction(namespace, pod)}
     if isinstance(item, Move):

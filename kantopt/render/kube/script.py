@@ -14,9 +14,10 @@ from importlib.resources import files
 from kantopt.render.kube.cordons import cordons
 from kantopt.render.kube.fates import Fates, controller, is_safe, pods_known
 from kantopt.render.kube.gates import OURS, bypassed
-from kantopt.render.kube.requests import Pins, Request, as_json
+from kantopt.render.kube.requests import Request, as_json, patch_of
 from kantopt.render.kube.steering import steering_lines
 from kantopt.render.shell import comment, one_line, seconds_of, word
+from kantopt.render.steps import Actions
 from kantopt.schema.answers.actions import in_waves, namespace_of, nodes_of
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.hints import listed, plural
@@ -77,11 +78,11 @@ def script_of(plan: Plan, fates: Fates, requests: list[Request]) -> str:
 
 
 def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
-    pins = Pins(plan)
+    actions = Actions(plan)
     left: dict[str, None] = {}
     targets: dict[str, None] = {}
     owners: dict[str, None] = {}
-    for wave, item in in_waves(plan):
+    for wave, item in actions:
         does = fates[item.id].does
         if does == "advise":
             continue
@@ -92,8 +93,8 @@ def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
             end = (pod.owner_uid or "-", "-" if grace is None else str(grace))
             if isinstance(item, Binding):
                 kind = "bind" if does == "do" else "watch"
-                patch = as_json(pins.patch(item, pod)) if does == "do" else "-"
-                yield (kind, *start, *end, "-", pins.hostname(source), patch)
+                patch = as_json(patch_of(actions, item, pod)) if does == "do" else "-"
+                yield (kind, *start, *end, "-", actions.hostname(source), patch)
             elif isinstance(item, Eviction):
                 yield ("evict", *start, *end, "-", "-", "-")
             else:
@@ -106,7 +107,7 @@ def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
         if node.name in left or node.name in targets:
             role = "target" if node.name in targets else "left"
             uid = node.uid if is_safe(node.uid) else "-"
-            yield ("node", node.name, uid, pins.hostname(node.name) or "-", role)
+            yield ("node", node.name, uid, node.hostname or "-", role)
     for pod in pods_known(plan):
         if pod.owner_uid in owners and is_safe(pod.uid):
             yield ("known", pod.uid)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.notes import Notes
-from kantopt.formats.traces.rows import MOST_SECONDS, Row, check_columns, rows_of
-from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.formats.traces.rows import MOST_SECONDS, Row, check_columns, rows_of, trace_of
 from kantopt.schema.gangs import pods_of
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.trace import Trace, TraceJob
@@ -38,8 +37,7 @@ def read_kalos(text: str, *, file: str) -> Trace:
     check_columns(file, text, _COLUMNS, "the jobs of Kalos")
     problems: list[Problem] = []
     notes = Notes()
-    jobs: dict[str, TraceJob] = {}
-    times: dict[str, int] = {}
+    jobs: dict[str, tuple[int, TraceJob]] = {}
     for row in rows_of(file, text, problems):
         arrival, name = row.seconds("arrival_time"), f"job-{row.number('job_id')}"
         duration = row.number("num_iteration") * row.decimal("iteration_computing_time")
@@ -54,18 +52,11 @@ def read_kalos(text: str, *, file: str) -> Trace:
             duration=f"{max(1, round(duration))}s",
             pod_sets=_pods(row, notes),
         )
-        times[name] = round(arrival)
-        if jobs.setdefault(name, job) is not job:
+        if jobs.setdefault(name, (round(arrival), job))[1] is not job:
             row.report("job_id", "each job once")
     if problems:
         raise BadDataError(problems)
-    return Trace(
-        api_version=API_VERSION,
-        kind="Trace",
-        metadata=Metadata(name="kalos"),
-        notes=(*_NOTES, *notes.lines()),
-        jobs=tuple(sorted(jobs.values(), key=lambda job: times[job.name])),
-    )
+    return trace_of("kalos", _NOTES, notes, jobs.values())
 
 
 def _pods(row: Row, notes: Notes) -> tuple[PodSet, ...]:

@@ -8,8 +8,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.traces.openb import POD_COLUMNS, by_kind, job_of, nodes_of
-from kantopt.formats.traces.rows import MOST_SECONDS, check_columns, rows_of
-from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.formats.traces.rows import MOST_SECONDS, check_columns, rows_of, trace_of
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.schema.trace import Trace, TraceJob
 
@@ -81,11 +80,4 @@ def _trace(file: str, text: str, problems: list[Problem]) -> Trace:
             pod_sets=job_of(row, name, row.text("gpu_spec"), {}).pod_sets,
         )
         found.append((arrival, job))
-    found.sort(key=lambda pair: pair[0])
-    return Trace(
-        api_version=API_VERSION,
-        kind="Trace",
-        metadata=Metadata(name="openb"),
-        notes=(*_NOTES, *notes.lines()),
-        jobs=tuple(job for _, job in found),
-    )
+    return trace_of("openb", _NOTES, notes, found)

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.notes import Notes
-from kantopt.formats.traces.rows import Row, check_columns, rows_of
-from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.formats.traces.rows import Row, check_columns, rows_of, trace_of
 from kantopt.schema.gangs import gang_of
 from kantopt.schema.trace import Trace, TraceJob
 
@@ -53,14 +52,15 @@ def read_philly(text: str, *, file: str, gpus_per_node: int = 8) -> Trace:
             notes.add("jobs whose GPU time is not their GPUs x duration, which is used", name)
         if gpus > gpus_per_node:
             notes.add(f"jobs of more than {gpus_per_node} GPUs are split into pods", name)
+        arrival = int((moment - start).total_seconds())
         job = TraceJob(
             name=name,
-            arrival=f"{int((moment - start).total_seconds())}s",
+            arrival=f"{arrival}s",
             duration=f"{max(1, round(seconds))}s",
             queue_name=row.name("cluster"),
             pod_sets=gang_of(max(gpus, 1), gpus_per_node),
         )
-        jobs.append(job)
+        jobs.append((arrival, job))
     if problems:
         raise BadDataError(problems)
     said = (
@@ -70,13 +70,7 @@ def read_philly(text: str, *, file: str, gpus_per_node: int = 8) -> Trace:
         "unknown: estimates (taken to be exact), users, priorities, pods, CPUs and memory",
         "queues are virtual clusters, whose quotas the file does not give",
     )
-    return Trace(
-        api_version=API_VERSION,
-        kind="Trace",
-        metadata=Metadata(name="philly"),
-        notes=(*said, *notes.lines()),
-        jobs=tuple(jobs),
-    )
+    return trace_of("philly", said, notes, jobs)
 
 
 def _moment(row: Row) -> datetime:

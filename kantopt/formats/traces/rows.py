@@ -1,14 +1,20 @@
-"""Rows of CSV files, read strictly: what is wrong is told with its line and column."""
+"""What readers of traces share: rows of CSV files, read strictly, and the document in the end.
+
+What is wrong with a row is told with its line and column.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.formats.notes import Notes
+from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import quote
+from kantopt.schema.trace import Trace, TraceJob
 
 MOST_SECONDS = 10**9 - 1
 
@@ -95,3 +101,27 @@ def check_columns(file: str, text: str, columns: Sequence[str], what: str) -> No
         expected = f"{what} with the columns {', '.join(columns)}"
         hint = f"missing: {', '.join(missing)}"
         raise BadDataError([Problem(file, "line 1", f"the header {quote(line)}", expected, hint)])
+
+
+def trace_of(
+    name: str, said: Iterable[str], notes: Notes, jobs: Iterable[tuple[int, TraceJob]]
+) -> Trace:
+    """Return a trace.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    said, notes
+        What is said of all such files, and of this one.
+    jobs
+        Its jobs, each behind its arrival, by which they are put in order.
+    """
+    in_order = sorted(jobs, key=lambda pair: pair[0])
+    return Trace(
+        api_version=API_VERSION,
+        kind="Trace",
+        metadata=Metadata(name=name),
+        notes=(*said, *notes.lines()),
+        jobs=tuple(job for _, job in in_order),
+    )

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.imported import cluster_of
 from kantopt.formats.notes import Notes
-from kantopt.formats.traces.rows import MOST_SECONDS
-from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.formats.traces.rows import MOST_SECONDS, trace_of
 from kantopt.schema.gangs import pods_of
 from kantopt.schema.hints import quote
 from kantopt.schema.snapshot import ClusterSnapshot, Node
@@ -131,13 +130,7 @@ def read_swf(
             notes.add(f"jobs larger than the machine of {size} processors never start", job.name)
     if len(partitions) > 1:
         notes.add("partitions are not kept apart: jobs may use all processors", "", len(partitions))
-    trace = Trace(
-        api_version=API_VERSION,
-        kind="Trace",
-        metadata=Metadata(name=name),
-        notes=(*_said(machine, processor), *notes.lines()),
-        jobs=tuple(job for _, job in found),
-    )
+    trace = trace_of(name, _said(machine, processor), notes, found)
     machines = [Node(name="machine", allocatable={processor: size})] if size else []
     return cluster_of(name, machines)[0] if machines else None, trace
 

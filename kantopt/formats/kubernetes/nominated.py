@@ -47,14 +47,7 @@ def with_rooms(
     ]
 
     def fits(pod: Pod, name: str) -> bool:
-        asks, room = requests_of(pod), free[name]
-        return (
-            may_enter(pod, open_[name])
-            and all(room.get(r, 0) >= n for r, n in asks.items() if n)
-            and not any(
-                port.excludes(other) for port in pod.shape["host_ports"] for other in held[name]
-            )
-        )
+        return has_room(pod, open_[name], free[name], held[name])
 
     for i in order:
         pod = pods[i]
@@ -92,6 +85,15 @@ def may_enter(pod: Pod, node: Node) -> bool:
         all(node.labels.get(key) == value for key, value in shape["node_selector"].items())
         and all(affinity_matches(terms, node) for terms in (shape["node_affinity"], *lists))
         and all(tolerates(shape["tolerations"], taint) for taint in barriers(node))
+    )
+
+
+def has_room(pod: Pod, node: Node, room: Mapping[str, int], ports: Iterable[HostPort]) -> bool:
+    """Whether a pod may arrive on a node where others leave so much room, and hold these ports."""
+    return (
+        may_enter(pod, node)
+        and all(room.get(name, 0) >= n for name, n in requests_of(pod).items() if n)
+        and not any(own.excludes(port) for port in ports for own in pod.shape["host_ports"])
     )
 
 

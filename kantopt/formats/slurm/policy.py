@@ -15,6 +15,7 @@ from typing import Literal
 from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.topology import heights_of
 
 STEP = 1000
 """Priorities of a tier."""
@@ -130,20 +131,11 @@ def _mode(flags: Iterable[str]) -> str:
 
 def _levels(qos: Mapping[str, Record], notes: Notes) -> dict[str, int]:
     """Rank QOS by who may preempt whom: above all whom one may preempt, directly or not."""
-    below = {name: [n for n in rec.listed("Preempt") if n in qos] for name, rec in qos.items()}
-    levels: dict[str, int] = {}
-
-    def level(name: str, above: tuple[str, ...]) -> int:
-        if name in above:
-            return 0
-        if name not in levels:
-            levels[name] = max((level(n, (*above, name)) + 1 for n in below[name]), default=0)
-        return levels[name]
-
-    for name in sorted(below):
-        level(name, ())
+    listed = ((name, record.listed("Preempt")) for name, record in sorted(qos.items()))
+    below = {name: [other for other in names if other in qos] for name, names in listed}
+    levels = heights_of(below)
     victims = {name for names in below.values() for name in names}
-    for name, names in sorted(below.items()):
+    for name, names in below.items():
         beyond = {n for n in victims if levels[n] < levels[name]} - set(names)
         if names and beyond:
             text = "QOS that may preempt some of the lower QOS only: all of these are taken"

@@ -50,9 +50,7 @@ class Levels:
     def _tree(self, switches: Mapping[str, Record]) -> None:
         children = {name: record.hosts("Switches") for name, record in switches.items()}
         parent = {child: name for name, below in children.items() for child in below}
-        heights: dict[str, int] = {}
-        for name in switches:
-            self._height(name, children, heights, ())
+        heights = heights_of(children)
         for name, record in switches.items():
             if _is_below_itself(name, children):
                 record.problem("Switches", "switches of which none is above itself")
@@ -74,23 +72,6 @@ class Levels:
                 labels[level] = last
             for host in record.hosts("Nodes"):
                 self._labels[host] = labels
-
-    def _height(
-        self,
-        name: str,
-        children: Mapping[str, Sequence[str]],
-        heights: dict[str, int],
-        above: tuple[str, ...],
-    ) -> int:
-        if name in above:
-            return 0  # a circle, which is told
-        if name not in heights:
-            below = [
-                self._height(child, children, heights, (*above, name))
-                for child in children.get(name, ())
-            ]
-            heights[name] = max(below) + 1 if below else 0
-        return heights[name]
 
     def _blocks(self, blocks: Sequence[Record], sizes: Record | None) -> None:
         names = [record.name for record in blocks]
@@ -167,3 +148,20 @@ def _is_below_itself(name: str, children: Mapping[str, Sequence[str]]) -> bool:
             seen.add(switch)
             below += children.get(switch, ())
     return name in seen
+
+
+def heights_of(below: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return how high each stands above the lowest below it; a circle ends where it closes."""
+    heights: dict[str, int] = {}
+
+    def height(name: str, above: tuple[str, ...]) -> int:
+        if name in above:
+            return 0
+        if name not in heights:
+            known = [height(other, (*above, name)) + 1 for other in below.get(name, ())]
+            heights[name] = max(known, default=0)
+        return heights[name]
+
+    for name in below:
+        height(name, ())
+    return heights

@@ -106,16 +106,9 @@ def check_columns(file: str, text: str, columns: Sequence[str], what: str) -> No
 def trace_of(
     name: str, said: Iterable[str], notes: Notes, jobs: Iterable[tuple[int, TraceJob]]
 ) -> Trace:
-    """Return a trace.
+    """Return a trace of jobs that are each behind their arrival, by which they are put in order.
 
-    Parameters
-    ----------
-    name
-        What it is called.
-    said, notes
-        What is said of all such files, and of this one.
-    jobs
-        Its jobs, each behind its arrival, by which they are put in order.
+    Its notes are what is said of all such files, and of this one.
     """
     in_order = sorted(jobs, key=lambda pair: pair[0])
     return Trace(

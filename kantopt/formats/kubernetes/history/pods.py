@@ -11,7 +11,7 @@ from kantopt.formats.kubernetes.history.owners import Owners
 from kantopt.formats.kubernetes.history.resized import at_its_smallest
 from kantopt.formats.kubernetes.namespaces import NO_NAMESPACES
 from kantopt.formats.kubernetes.nodes import read_node
-from kantopt.formats.kubernetes.nominated import may_enter, requests_of, room_of, take
+from kantopt.formats.kubernetes.nominated import has_room, requests_of, room_of, take
 from kantopt.formats.kubernetes.objects import ended
 from kantopt.formats.kubernetes.pods import read_pod
 from kantopt.formats.kubernetes.volumes.waiting_claims import claims_used
@@ -342,18 +342,9 @@ def _is_free_for(pod: View, node: View, others: Iterable[View]) -> bool:
     Others are those who have the node or are to have it.
     """
     notes = Notes()
-    own, place = read_pod(pod, NO_NAMESPACES, notes), read_node(node, notes)
-    beside = [read_pod(other, NO_NAMESPACES, notes) for other in others]
+    place, beside = read_node(node, notes), [read_pod(o, NO_NAMESPACES, notes) for o in others]
     room = room_of(place)
-    for each in (own, *beside):
+    for each in beside:
         take(room, requests_of(each))
-    return (
-        may_enter(own, place)
-        and all(room[name] >= 0 for name, n in requests_of(own).items() if n)
-        and not any(
-            port.excludes(other)
-            for port in own.shape["host_ports"]
-            for each in beside
-            for other in each.shape["host_ports"]
-        )
-    )
+    ports = (port for each in beside for port in each.shape["host_ports"])
+    return has_room(read_pod(pod, NO_NAMESPACES, notes), place, room, ports)

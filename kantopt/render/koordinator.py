@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 from kantopt.render.manifests import PLAN, made, manifests, unique_name
-from kantopt.render.resources import requests_of, tolerations_of
+from kantopt.render.resources import requests_of
 from kantopt.render.steps import Actions, Document, pod_by_pod
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.answers.actions import PlanAction, namespace_of
 from kantopt.schema.answers.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import PodRef, PodSet
 
 _API = "scheduling.koordinator.sh/v1alpha1"
@@ -155,7 +156,6 @@ def _template(namespace: str, node: str, pod_set: PodSet) -> dict[str, Any]:
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
         "containers": [{"name": "main", "resources": {"requests": requests_of(pod_set)}}],
     }
-    tolerations = tolerations_of(pod_set)
-    if tolerations:
-        spec["tolerations"] = tolerations
+    if pod_set.tolerations:
+        spec["tolerations"] = [dump_data(item) for item in pod_set.tolerations]
     return {"metadata": {"namespace": namespace}, "spec": spec}

@@ -1,8 +1,6 @@
-"""Which resources of a pod set its pods themselves ask for, and the pod that asks for them."""
+"""Which resources of a pod set its pods themselves ask for."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import PodSet
@@ -25,8 +23,3 @@ def requests_of(pod_set: PodSet) -> dict[str, str]:
         for resource, amount in sorted(as_asked(pod_set.requests).items())
         if is_requested(resource)
     }
-
-
-def tolerations_of(pod_set: PodSet) -> list[dict[str, Any]]:
-    """Return the tolerations of a pod set as Kubernetes writes them."""
-    return [item.model_dump(by_alias=True, exclude_defaults=True) for item in pod_set.tolerations]

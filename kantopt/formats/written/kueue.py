@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from kantopt.formats.kubernetes.gangs import PODSET
 from kantopt.formats.kubernetes.jobs import unused
 from kantopt.formats.kubernetes.pods import QUEUE_NAME
 from kantopt.formats.written.gangs import is_gang, label_of, labels_of, minima, wish_of
@@ -117,21 +118,12 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
     placed = any(item.assignments for item in job.pod_sets)
     admitted = placed or job.quota_reserved
     has_pods = placed or any(item.pods for item in job.pod_sets)
-    # The group's own annotation is the minimum over all roles; a Workload has none.
-    marks = Marks(
-        labels={**queue, "kueue.x-k8s.io/podset": ""},
-        annotations={"kueue.x-k8s.io/workload": job.name},
-    )
-    by_role = {
-        item.name: Marks(
-            labels={**marks.labels, "kueue.x-k8s.io/podset": item.name},
-            annotations=dict(marks.annotations)
-            | (
-                {"kueue.x-k8s.io/pod-group-total-count": str(least.total)}
-                if least.total > sum(least.roles.values())
-                else {}
-            ),
-        )
+    annotations = {"kueue.x-k8s.io/workload": job.name}
+    if least.total > sum(least.roles.values()):
+        # The group's own annotation is the minimum over all roles; a Workload has none.
+        annotations["kueue.x-k8s.io/pod-group-total-count"] = str(least.total)
+    marks = {
+        item.name: Marks(labels={**queue, PODSET: item.name}, annotations=annotations)
         for item in job.pod_sets
     }
     roles = [
@@ -139,7 +131,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
             "name": item.name,
             "count": item.count,
             "minCount": least.roles[item.name],
-            "template": template(job, item, Marks(annotations=by_role[item.name].annotations)),
+            "template": template(job, item, Marks(annotations=annotations)),
         }
         | _request(snapshot, job, item)
         for item in job.pod_sets
@@ -155,7 +147,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
         workload["metadata"]["ownerReferences"] = [owner]
     if admitted:
         workload["status"] = {"admission": {"clusterQueue": job.queue_name}}
-    return Words([workload], by_role, has_pods=has_pods)
+    return Words([workload], marks, has_pods=has_pods)
 
 
 def _request(snapshot: ClusterSnapshot, job: Job, pod_set: PodSet) -> Data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.schema.dump import dump_data
 from kantopt.schema.hundredths import BY_KOORDINATOR, is_gpu
 from kantopt.schema.snapshot import (
     HOSTNAME,
@@ -52,9 +53,7 @@ def _node(node: Node) -> Data:
     made["metadata"] |= {**identity(node.uid, node.resource_version), "labels": labels}
     made["spec"] = {}
     if node.taints:
-        made["spec"]["taints"] = [
-            item.model_dump(by_alias=True, exclude_defaults=True) for item in node.taints
-        ]
+        made["spec"]["taints"] = [dump_data(item) for item in node.taints]
     if node.unschedulable:
         made["spec"]["unschedulable"] = True
     made["status"] = {
@@ -73,8 +72,7 @@ def _priority_class(item: PriorityClass) -> Data:
 def _budget(budget: PodDisruptionBudget) -> Data:
     made = thing("policy/v1", "PodDisruptionBudget", budget.name, budget.namespace)
     made["metadata"] |= identity(budget.uid, budget.resource_version)
-    selector = budget.selector.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    made["spec"] = {"selector": selector}
+    made["spec"] = {"selector": dump_data(budget.selector)}
     if budget.max_unavailable is not None:
         made["spec"]["maxUnavailable"] = budget.max_unavailable
     if budget.min_available is not None:

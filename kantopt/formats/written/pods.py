@@ -9,7 +9,7 @@ from itertools import chain, product
 from kantopt.formats.kubernetes.nodes import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.schema.base import Expression, Part
-from kantopt.schema.dump import text_digest
+from kantopt.schema.dump import dump_data, text_digest
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import (
@@ -65,9 +65,7 @@ def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
     box: Data = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     if pod_set.host_ports:
         box["ports"] = [
-            {"containerPort": port.host_port}
-            | port.model_dump(by_alias=True, exclude_defaults=True)
-            for port in pod_set.host_ports
+            {"containerPort": port.host_port, **dump_data(port)} for port in pod_set.host_ports
         ]
     spec: Data = {"containers": [box], **_placed_by(pod_set), **marks.spec}
     names = [claim["metadata"]["name"] for _, claim in volumes(job, pod_set)]
@@ -256,7 +254,7 @@ def _pods(
 
 def _plain(part: Part) -> Data:
     """Return a part whose fields are those of Kubernetes; an empty selector is not none."""
-    data = part.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    data = dump_data(part)
     selector = getattr(part, "label_selector", None)
     if selector is not None:
         data.setdefault("labelSelector", {})

@@ -11,7 +11,7 @@ nobody, unless it looks for places itself: then kube-scheduler does, by priority
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -28,7 +28,8 @@ from kantopt.schema.snapshot import Victims
 
 def evictable(
     queues: Mapping[str, Owner],
-    cohorts: Cohorts,
+    owned: Collection[Owner],
+    parents: Mapping[str, str],
     running: Sequence[Job],
     waiting: Sequence[Job],
     notes: Notes,
@@ -41,8 +42,10 @@ def evictable(
     ----------
     queues
         All ClusterQueues by name.
-    cohorts
-        Those above them.
+    owned
+        What cohorts own themselves.
+    parents
+        The cohort above each.
     running, waiting
         All jobs; those that hold their quota use it.
     notes
@@ -53,7 +56,7 @@ def evictable(
     tuple[list[Job], list[Victims]]
         The jobs that wait, whose policy is that of their class where kube-scheduler asks it.
     """
-    lending = _Lending(queues, cohorts, running, waiting)
+    lending = _Lending(queues, owned, parents, running, waiting)
     jobs, found = list[Job](), list[Victims]()
     for job in waiting:
         if lending.concerns(job):
@@ -72,7 +75,8 @@ class _Lending:
     def __init__(
         self,
         queues: Mapping[str, Owner],
-        cohorts: Cohorts,
+        owned: Collection[Owner],
+        parents: Mapping[str, str],
         running: Sequence[Job],
         waiting: Sequence[Job],
     ) -> None:
@@ -89,9 +93,9 @@ class _Lending:
             pods = (job.priority if job.pod_priority is None else job.pod_priority) or 0
             self._least[job.queue_name] = min(self._least.get(job.queue_name, ANY), pods)
         self._borrowed = {n: _over(queue, self._used[n]) for n, queue in queues.items()}
-        self._line = partial(upwards, parents=cohorts.parents)
-        self._cohorts = cohorts.summed(queues.values(), self._used)
-        self._called = {own.inside: own.name for own in cohorts.owned}
+        self._line = partial(upwards, parents=parents)
+        self._cohorts = _summed((*queues.values(), *owned), parents, self._used)
+        self._called = {own.inside: own.name for own in owned}
         self._over = {name: _over(cohort, cohort.used) for name, cohort in self._cohorts.items()}
         self._pools = {name: self._pool(queue) for name, queue in queues.items()}
         for job in filter(self.concerns, waiting):
@@ -219,29 +223,21 @@ class _Lending:
                 yield other
 
 
-@dataclass(frozen=True, slots=True)
-class Cohorts:
-    """The trees of cohorts above queues."""
-
-    parents: Mapping[str, str]
-    owned: Iterable[Owner]
-    """What cohorts own themselves."""
-
-    def summed(
-        self, queues: Iterable[Owner], used: Mapping[str, Mapping[str, int]]
-    ) -> dict[str, _Cohort]:
-        """Return what each cohort of a tree and all below it own and use; walks each once."""
-        found: dict[str, _Cohort] = {}
-        for owner in (*queues, *self.owned):
-            if owner.cohort:
-                line = upwards(owner.inside, self.parents)
-                new = [*takewhile(lambda name: name not in found, line)]
-                found.update((name, _Cohort()) for name in reversed(new))
-                found[owner.inside].add(owner, used.get(owner.name, {}))
-        for name, cohort in reversed(found.items()):
-            if above := self.parents.get(name, ""):
-                found[above].add(cohort, cohort.used)
-        return found
+def _summed(
+    owners: Iterable[Owner], parents: Mapping[str, str], used: Mapping[str, Mapping[str, int]]
+) -> dict[str, _Cohort]:
+    """Return what each cohort of a tree and all below it own and use; walks each once."""
+    found: dict[str, _Cohort] = {}
+    for owner in owners:
+        if owner.cohort:
+            line = upwards(owner.inside, parents)
+            new = [*takewhile(lambda name: name not in found, line)]
+            found.update((name, _Cohort()) for name in reversed(new))
+            found[owner.inside].add(owner, used.get(owner.name, {}))
+    for name, cohort in reversed(found.items()):
+        if above := parents.get(name, ""):
+            found[above].add(cohort, cohort.used)
+    return found
 
 
 @dataclass(slots=True)

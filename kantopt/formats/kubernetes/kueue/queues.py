@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.formats.kubernetes.kueue.flavors import Flavors, onto_nodes
-from kantopt.formats.kubernetes.kueue.preemption import Cohorts, evictable
+from kantopt.formats.kubernetes.kueue.preemption import evictable
 from kantopt.formats.kubernetes.kueue.quotas import (
     Group,
     Limits,
@@ -77,7 +77,9 @@ class KueueQueues:
         Kueue would let it go as it is: then it is for kube-scheduler to do so.
         """
         rows = None if pod.node else self._rows.get(self.of(pod))
-        if rows is not None and not (exists or pod.quota_reserved):
+        if rows is None:
+            return pod
+        if not (exists or pod.quota_reserved):
             if not (rows.preemption.own or rows.preemption.others):
                 text = "queues for which Kueue preempts nobody: who lacks quota there evicts nobody"
                 self._notes.once(text, rows.name)
@@ -85,13 +87,13 @@ class KueueQueues:
             elif self._priorities.preempts_nobody(pod):
                 # Kueue asks its queue, not the policy that its pods will have.
                 pod = replace(pod, preemption_policy="PreemptLowerPriority")
-        if rows is not None and (lacks := self._uncovered(pod, rows)):
+        if lacks := self._uncovered(pod, rows):
             what = f"{', '.join(lacks)} in {rows.name}"
             text = "pods whose queue has no quota of what they ask for are planned for all the same"
             text = f"{text}; Kueue takes them only where excludeResourcePrefixes leaves out {what}"
             self._notes.add(text, pod.full_name)
-        for group in () if rows is None else _asked(pod, rows):
-            chosen = self._choice(pod, group)
+        for group in _asked(pod, rows):
+            chosen = self._choice(pod, rows, group)
             pod = onto_nodes(pod, [self._flavors.get(name) for name in chosen or group])
             if len(chosen) != 1:
                 text = "pods that several flavors of their queue suit, or none, take any"
@@ -102,8 +104,8 @@ class KueueQueues:
         self, running: Sequence[Job], waiting: Sequence[Job]
     ) -> tuple[list[Job], list[Victims]]:
         """Return the jobs that wait, and of which queues Kueue evicts jobs for those it has."""
-        cohorts = Cohorts(self._parents, self._owned.values())
-        return evictable(self._rows, cohorts, running, waiting, self._notes)
+        owned = self._owned.values()
+        return evictable(self._rows, owned, self._parents, running, waiting, self._notes)
 
     def _uncovered(self, pod: Pod, rows: Owner) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""
@@ -128,9 +130,9 @@ class KueueQueues:
                 return "by quotas of flavors, of which each is too small"
         return ""
 
-    def _choice(self, pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> list[str]:
-        rows, suiting = self._rows.get(self.of(pod)), self._suiting(pod, group)
-        if rows is None or rows.cohort:
+    def _choice(self, pod: Pod, rows: Owner, group: Group) -> list[str]:
+        suiting = self._suiting(pod, group)
+        if rows.cohort:
             return suiting
         return [name for name in suiting if _holds(pod, group[name])] or suiting
 
@@ -141,11 +143,11 @@ class KueueQueues:
     def _undecided(self, pods: Sequence[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield pools and resources of which some pod may be given one of several flavors."""
         for pod in pods:
-            rows = self._rows.get(self.of(pod))
-            for group in () if rows is None else _asked(pod, rows):
-                if rows is not None and len(self._choice(pod, group)) != 1:
-                    for resources in group.values():
-                        yield from ((rows.pool, resource) for resource in resources)
+            if (rows := self._rows.get(self.of(pod))) is not None:
+                for group in _asked(pod, rows):
+                    if len(self._choice(pod, rows, group)) != 1:
+                        for resources in group.values():
+                            yield from ((rows.pool, resource) for resource in resources)
 
     def _queue(self, view: View, cohorts: Mapping[str, View]) -> Owner:
         name, spec = view.at("metadata").name(), view.at("spec")

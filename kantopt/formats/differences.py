@@ -38,6 +38,11 @@ def note_differences(
             notes.add(f"{path}: not told, or not all of it", witness)
 
 
+def without(data: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Return a mapping without some of its keys."""
+    return {key: value for key, value in data.items() if key not in keys}
+
+
 def _rows(value: Any) -> list[dict[str, Any]]:
     """Return a list of mappings; of anything else nothing."""
     rows = value if isinstance(value, list) else []

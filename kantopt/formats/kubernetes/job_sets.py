@@ -59,7 +59,9 @@ class JobSets:
         """Name of the JobSet of each Job, by its uid."""
         failing: dict[Key, dict[str, tuple[str, str]]] = {}
         """Of each JobSet the Jobs that bear no loss, by uid: their role, and why they fail."""
-        at_work = _owners_at_work(objects)  # nobody evicts pods of the others
+        owners = (owner_of(pod) for pod in objects.pods() if pod.node)
+        at_work = {owner.text("uid") for owner in owners if owner is not None}
+        """Owners of pods that have a node: nobody evicts those of the others."""
         for job in objects.of("batch", "Job"):
             uid, name = job.uid, _set_of(job)
             if uid:
@@ -97,12 +99,6 @@ class JobSets:
         # Jobs that the JobSet makes anew by themselves are made anew with these as well.
         ends_others = bool(fate.alone)
         return replace(pod, unit=name, unit_restarts=fate.restarts, ends_others=ends_others)
-
-
-def _owners_at_work(objects: Objects) -> set[str]:
-    """Uids of what owns pods that have a node."""
-    bound = (pod for pod in objects.pods() if pod.node)
-    return {owner.text("uid") for owner in map(owner_of, bound) if owner is not None}
 
 
 def _owners(view: View, kind: str) -> Iterator[str]:

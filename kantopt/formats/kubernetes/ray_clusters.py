@@ -25,7 +25,8 @@ class RayClusters:
         self._at_work = {
             owner.text("uid")
             for pod in objects.pods()
-            if _is_worker_at_work(pod) and (owner := owner_of(pod)) is not None
+            if pod.node and not pod.terminating and pod.labels.get(_TYPE) == "worker"
+            if (owner := owner_of(pod)) is not None
         }
         """Uids of the owners of workers that run."""
 
@@ -43,10 +44,6 @@ class RayClusters:
 def is_head(pod: Pod) -> bool:
     """Whether a pod is the head of a Ray cluster."""
     return pod.labels.get(_TYPE) == "head"
-
-
-def _is_worker_at_work(pod: View) -> bool:
-    return bool(pod.node) and not pod.terminating and pod.labels.get(_TYPE) == "worker"
 
 
 def _bears_loss(cluster: View) -> bool:

@@ -24,7 +24,8 @@ class StatefulSets:
             ordinal = _ordinal(pod.at("metadata").name(), owner.text("name"))
             if ordinal is not None:
                 key = (pod.key[0], owner.text("name"), owner.text("uid"))
-                there.setdefault(key, {})[ordinal] = _is_ready(pod)
+                placed = bool(pod.node) and not pod.terminating
+                there.setdefault(key, {})[ordinal] = placed and health_of(pod) == "ready"
         self._reached = {key: self._next(key, ready) for key, ready in there.items()}
 
     def ordered(self, uid: str) -> bool:
@@ -59,8 +60,3 @@ def _ordinal(name: str, owner: str) -> int | None:
     """Return the number behind the name of its set; ``None``: it is named otherwise."""
     prefix, _, number = name.rpartition("-")
     return int(number) if prefix == owner and number.isdecimal() and len(number) < 10 else None
-
-
-def _is_ready(pod: View) -> bool:
-    there = bool(pod.node) and not pod.terminating
-    return there and health_of(pod) == "ready"

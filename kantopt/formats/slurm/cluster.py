@@ -115,7 +115,10 @@ class _Import:
         groups = self._pieces(partitions, reservations, quotas)
         pieces = [piece for group in groups for piece in group]
         whole = [partitions.gives_whole_nodes(piece.record) for piece in pieces]
-        offered = {node.name: _offered(node) for node in nodes}
+        offered = {
+            node.name: {k: to_base(k, v, up=False) for k, v in node.allocatable.items()}
+            for node in nodes
+        }
         memory = Memory(records.config, offered, partitions)
         others = (piece.record for piece, all_ in zip(pieces, whole, strict=True) if not all_)
         shares = tuple(compress(names.SHARED, (any(whole), any(map(memory.takes_all, others)))))
@@ -154,7 +157,11 @@ class _Import:
             job = reader.read(group)
             if job is not None:
                 (waiting if group[0].state == "pending" else running).append(job)
-        aside = tuple(_left_aside(JobsReader(replace(around, notes=Notes())), self._aside))
+        silent = JobsReader(replace(around, notes=Notes()))
+        aside = tuple(
+            Aside(job.priority or 0, sum(podset.count for podset in job.pod_sets))
+            for job in filter(None, map(silent.read, self._aside))
+        )
         lines = notes.lines()
         if not nodes:
             lines = (_NO_NODES, *lines)
@@ -305,18 +312,9 @@ class _Import:
                 self._aside.append(group)
 
 
-def _left_aside(reader: JobsReader, groups: Iterable[tuple[Piece, ...]]) -> Iterator[Aside]:
-    for job in filter(None, map(reader.read, groups)):
-        yield Aside(job.priority or 0, sum(podset.count for podset in job.pod_sets))
-
-
 def _with_shares(node: Node, shares: Sequence[str], caps: Mapping[str, int]) -> Node:
     amounts = {**node.allocatable, **dict.fromkeys(shares, names.SHARES), **caps}
     return node.model_copy(update={"allocatable": dict(sorted(amounts.items()))})
-
-
-def _offered(node: Node) -> dict[str, int]:
-    return {key: to_base(key, value, up=False) for key, value in node.allocatable.items()}
 
 
 def _ranks(

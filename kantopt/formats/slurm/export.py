@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kantopt.formats.differences import note_differences
+from kantopt.formats.differences import note_differences, without
 from kantopt.formats.notes import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cluster import import_slurm
@@ -205,10 +205,9 @@ def _unnamed(job: dict[str, Any]) -> dict[str, Any]:
     """Return a job without what follows from its name, which its number replaces."""
     podsets = []
     for podset in job["podSets"]:
-        kept = {k: v for k, v in podset.items() if k not in ("name", "pods", "podAntiAffinity")}
-        places = kept.get("assignments", [])
-        kept["assignments"] = [{k: v for k, v in p.items() if k != "pods"} for p in places]
-        own = {names.JOB, names.JOB_NAME, names.JOB_PARTITION}
-        kept["labels"] = {k: v for k, v in kept.get("labels", {}).items() if k not in own}
+        kept = without(podset, "name", "pods", "podAntiAffinity")
+        kept["assignments"] = [without(place, "pods") for place in kept.get("assignments", [])]
+        own = (names.JOB, names.JOB_NAME, names.JOB_PARTITION)
+        kept["labels"] = without(kept.get("labels", {}), *own)
         podsets.append(kept)
-    return {k: v for k, v in job.items() if k not in ("name", "uid")} | {"podSets": podsets}
+    return without(job, "name", "uid") | {"podSets": podsets}

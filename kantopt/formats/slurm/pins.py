@@ -30,12 +30,9 @@ def unpinned(record: Record) -> Record:
     if match is None:
         return record
     before = {match[1]: match[2]}
-    if int(match[6] or 0) and record.text("Priority") == "0" and _is_held(record):
+    is_held = state_of(record) == "pending" and record.text("Reason") in _BY_SCRIPT
+    if int(match[6] or 0) and record.text("Priority") == "0" and is_held:
         before |= {"JobState": "PENDING", "Reason": "None", "Priority": match[6]}
         sizes = {"NumNodes": match[3], "NumTasks": match[4], "NumCPUs": match[5]}
         before |= {key: size for key, size in sizes.items() if size}
     return replace(record, fields={**record.fields, **before})
-
-
-def _is_held(record: Record) -> bool:
-    return state_of(record) == "pending" and record.text("Reason") in _BY_SCRIPT

@@ -139,13 +139,11 @@ def _cores(node: Record) -> int:
 
 
 def _draws(record: Record, user: str, account: str) -> bool:
-    return "MAGNETIC" in record.flags("Flags") and _may_use(record, user, account)
+    """Whether jobs of somebody who may use it come to it without asking."""
+    may_use = user in record.listed("Users") or account in record.listed("Accounts")
+    return "MAGNETIC" in record.flags("Flags") and may_use
 
 
 def _overlaps(record: Record | None) -> bool:
     """Whether its jobs run on in spite of other reservations of its nodes."""
     return record is not None and bool(record.flags("Flags") & {"MAINT", "OVERLAP"})
-
-
-def _may_use(record: Record, user: str, account: str) -> bool:
-    return user in record.listed("Users") or account in record.listed("Accounts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from kantopt.formats.differences import without
 from kantopt.formats.written.gangs import label_of, minima, wish_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.duration import duration_seconds
@@ -73,7 +74,7 @@ def without_additions(mine: Data, its: Data, added: Collection[str]) -> tuple[Da
         role["assignments"] = [
             {**place, "pods": _as_told(places[j]["pods"], place.get("pods", []))}
             if j < len(places) and "pods" in places[j]
-            else _nameless(place)
+            else without(place, "pods")
             for j, place in enumerate(role["assignments"])
         ]
         sets.append(role)
@@ -83,15 +84,10 @@ def without_additions(mine: Data, its: Data, added: Collection[str]) -> tuple[Da
 def _as_told(mine: list[Data], its: list[Data]) -> list[Data]:
     """Take out owners that were made up for pods that told none."""
     told = {ref["name"]: ref for ref in mine}
-    return [ref if "ownerKind" in told.get(ref["name"], {}) else _ownerless(ref) for ref in its]
-
-
-def _ownerless(ref: Data) -> Data:
-    return {key: value for key, value in ref.items() if key not in ("ownerKind", "ownerUid")}
-
-
-def _nameless(place: Data) -> Data:
-    return {key: value for key, value in place.items() if key != "pods"}
+    return [
+        ref if "ownerKind" in told.get(ref["name"], {}) else without(ref, "ownerKind", "ownerUid")
+        for ref in its
+    ]
 
 
 def _role(snapshot: ClusterSnapshot, job: Job, role: PodSet, least: int) -> Data:

@@ -99,7 +99,8 @@ def with_reservations(
         take(free[room.node.name], room.left)
     placed = _placed(members, rooms, free, priorities, notes)
     found = [*_settled(members, placed, _staying(rooms), notes)]
-    return [*found, *(Member(_holder(room, notes), None) for room in rooms if _holds(room))]
+    held = (room for room in rooms if any(n for r, n in room.left.items() if r != "pods"))
+    return [*found, *(Member(_holder(room, notes), None) for room in held)]
 
 
 def _room(
@@ -254,10 +255,6 @@ def _settled(
                 text = "pods that may take reserved room of others do not take it here"
                 notes.add(text, pod.full_name, member.count)
             yield member
-
-
-def _holds(room: _Room) -> bool:
-    return any(n for r, n in room.left.items() if r != "pods")
 
 
 def _holder(room: _Room, notes: Notes) -> Pod:

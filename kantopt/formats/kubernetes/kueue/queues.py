@@ -187,7 +187,12 @@ class KueueQueues:
         """Read what a cohort owns as a queue that nobody uses."""
         spec = cohorts[name].at("spec")
         groups = tuple(read_groups(spec))
-        bounded = any(limits[1:] != (None, None) for group in groups for limits in _each(group))
+        bounded = any(
+            limits[1:] != (None, None)
+            for group in groups
+            for resources in group.values()
+            for limits in resources.values()
+        )
         if bounded:
             text = "limits to what cohorts borrow and lend are left out: only those of queues hold"
             self._notes.add(text, name)
@@ -198,7 +203,10 @@ class KueueQueues:
             called += "-own"
         taken.add(called)
         plain = tuple(
-            {flavor: _without_limits(resources) for flavor, resources in group.items()}
+            {
+                flavor: {r: (nominal, None, None) for r, (nominal, _, _) in resources.items()}
+                for flavor, resources in group.items()
+            }
             for group in groups
         )
         return Owner(
@@ -250,15 +258,6 @@ class KueueQueues:
 def _parent(cohort: View) -> str:
     spec = cohort.at("spec")
     return spec.text("parentName") or spec.text("parent")
-
-
-def _without_limits(resources: Mapping[str, Limits]) -> dict[str, Limits]:
-    return {resource: (nominal, None, None) for resource, (nominal, _, _) in resources.items()}
-
-
-def _each(group: Mapping[str, Mapping[str, Limits]]) -> Iterator[Limits]:
-    for resources in group.values():
-        yield from resources.values()
 
 
 def _asked(pod: Pod, rows: Owner) -> Iterator[Group]:

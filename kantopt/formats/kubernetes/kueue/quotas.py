@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ ANY = 2**31 - 1
 """Priority that none exceeds."""
 Limits = tuple[int, int | None, int | None]
 """Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
-Group = dict[str, dict[str, Limits]]
+Group = Mapping[str, Mapping[str, Limits]]
 """Resources that are given one flavor together: limits by flavor and resource."""
 _OWN = ("nominalQuota", "borrowingLimit", "lendingLimit")
 
@@ -112,7 +112,7 @@ def _sum(parts: Sequence[int | None]) -> int | None:
 def read_groups(spec: View) -> Iterator[Group]:
     """Yield what a ClusterQueue or a Cohort has of its flavors."""
     for group in spec.list("resourceGroups"):
-        found: Group = {}
+        found: dict[str, dict[str, Limits]] = {}
         for flavor in group.list("flavors"):
             for item in flavor.list("resources"):
                 resource = item.name()

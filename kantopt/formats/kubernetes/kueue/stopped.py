@@ -67,7 +67,7 @@ class StoppedQueues:
             return f"by a LocalQueue that is not in the input{add}"
         name = "" if local is None else local.at("spec").text("clusterQueue")
         for view in (local, self._cluster.get(name)):
-            if view is not None and (_drains(view) if admitted else _takes_nobody(view)):
+            if view is not None and (_policy(view) == _DRAINS if admitted else _takes_nobody(view)):
                 return "by queues that are stopped"
         whole = self._cluster.get(name)
         if whole is not None and not admitted and self._shut_out(whole, workload.key[0]):
@@ -106,10 +106,6 @@ class StoppedQueues:
 
 def _policy(queue: View) -> str:
     return queue.at("spec").text("stopPolicy", "None")
-
-
-def _drains(queue: View) -> bool:
-    return _policy(queue) == _DRAINS
 
 
 def _takes_nobody(queue: View) -> bool:

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from kantopt.errors import BadDataError, Problem
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, JobList
-from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata, Topology
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import ClusterSnapshot, Node, QueueResource, SnapshotMetadata, Topology
 
 
 class Aside(NamedTuple):
@@ -87,6 +88,14 @@ def cluster_of(
         jobs=tuple(running),
     )
     return snapshot, JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
+
+
+def quotas_of(amounts: Mapping[str, int]) -> tuple[QueueResource, ...]:
+    """Return quotas of amounts in base units, without limits to what is borrowed or lent."""
+    return tuple(
+        QueueResource(name=name, nominal_quota=from_base(name, amount))
+        for name, amount in amounts.items()
+    )
 
 
 @contextlib.contextmanager

@@ -53,7 +53,6 @@ from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
     ClusterSnapshot,
     Node,
-    PodDisruptionBudget,
     SnapshotMetadata,
 )
 
@@ -168,6 +167,7 @@ class _Import:
         members = with_unit_priorities(with_unit_gangs(members), priorities, notes)
         note_ending_owners(objects, [member.pod for member in members])
         restarts = Restarts(objects, sets, self._disturb)
+        looked_at = selector_keys(budget.selector for budget in kept)
         reader = JobsReader(
             PodGroups(objects, notes),
             restarts,
@@ -175,7 +175,7 @@ class _Import:
             priorities,
             queues := Queues(objects, kueue),
             found,
-            _selected(kept, members) | self._labels,
+            self._labels.union(looked_at, *(member.pod.selects for member in members)),
             notes,
         )
         running, waiting = self._jobs(reader, members)
@@ -385,13 +385,3 @@ def _job_name(member: Member) -> str:
     if pod.unit:
         return pod.unit
     return pod.ref.name if not pod.owner_name or pod.owner_kind == "Node" else pod.owner_name
-
-
-def _selected(budgets: Iterable[PodDisruptionBudget], members: Iterable[Member]) -> frozenset[str]:
-    """Label keys that any selector of the input looks at."""
-    keys: set[str] = set()
-    for budget in budgets:
-        keys |= selector_keys(budget.selector)
-    for member in members:
-        keys |= member.pod.selects
-    return frozenset(keys)

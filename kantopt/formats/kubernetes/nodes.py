@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
@@ -101,9 +101,11 @@ def read_selector(selector: View) -> LabelSelector:
     )
 
 
-def selector_keys(selector: LabelSelector) -> set[str]:
-    """Label keys that a selector looks at."""
-    return {*selector.match_labels, *(item.key for item in selector.match_expressions)}
+def selector_keys(selectors: Iterable[LabelSelector | None]) -> frozenset[str]:
+    """Label keys that any of some selectors looks at."""
+    known = [selector for selector in selectors if selector is not None]
+    expressions = (item.key for selector in known for item in selector.match_expressions)
+    return frozenset(expressions).union(*(selector.match_labels for selector in known))
 
 
 def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:

@@ -22,6 +22,8 @@ from kantopt.schema.jobs import (
     TopologySpreadConstraint,
 )
 
+Term = PodAffinityTerm | PodAntiAffinityTerm | PreferredPods | TopologySpreadConstraint
+
 
 class Neighbours:
     """Reads whom a pod names as those to be near, or away from.

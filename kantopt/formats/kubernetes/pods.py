@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from kantopt.formats.kubernetes.disruption import causes_of, disruption_cost, owner_of
@@ -17,7 +18,7 @@ from kantopt.formats.kubernetes.nodes import (
     selector_keys,
 )
 from kantopt.formats.kubernetes.objects import Objects
-from kantopt.formats.kubernetes.pod_neighbours import Neighbours, read_spreads
+from kantopt.formats.kubernetes.pod_neighbours import Neighbours, Term, read_spreads
 from kantopt.formats.kubernetes.pod_requests import holds_more, pod_requests
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import Key, View
@@ -171,11 +172,7 @@ def read_pod(
         )
     }
     evens = tuple(read_spreads(spec, labels, "ScheduleAnyway"))
-    selectors = [item.label_selector for item in anti]
-    selectors += [item.label_selector for items in wishes.values() for item in items]
-    selectors += [item.label_selector for item in evens if item.label_selector is not None]
-    selectors += [item.label_selector for item in near if item.label_selector is not None]
-    selectors += [item.label_selector for item in spreads if item.label_selector is not None]
+    terms: tuple[Term, ...] = (*anti, *near, *spreads, *evens, *chain(*wishes.values()))
     requests = pod_requests(spec, status if bound else None)
     if bound and holds_more(spec, status):
         text = "pods that are being made smaller count as large as they still are, also elsewhere"
@@ -233,7 +230,7 @@ def read_pod(
             "not_modelled": not_modelled(spec, annotations, requests, namespaces_told=told),
             "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
         },
-        selects=frozenset().union(*(selector_keys(item) for item in selectors)),
+        selects=selector_keys(term.label_selector for term in terms),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kantopt.formats.imported import quotas_of
 from kantopt.formats.notes import Notes
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Queue, QueueResource
@@ -95,11 +96,8 @@ def _limits(queue: Queue) -> dict[str, int]:
 
 
 def _pool(queue: Queue, given: Mapping[str, int]) -> Queue:
-    rows = tuple(
-        QueueResource(name=name, nominal_quota=from_base(name, max(0, most - given.get(name, 0))))
-        for name, most in _limits(queue).items()
-    )
-    return queue.model_copy(update={"cohort": queue.name, "resources": rows})
+    rest = {name: max(0, most - given.get(name, 0)) for name, most in _limits(queue).items()}
+    return queue.model_copy(update={"cohort": queue.name, "resources": quotas_of(rest)})
 
 
 def _member(queue: Queue, pool: Queue, guarantee: Mapping[str, int]) -> Queue:
@@ -139,24 +137,20 @@ def placed_of(queues: Sequence[Queue]) -> list[Placed]:
 
 
 def _placed(queue: Queue, pool: Queue) -> Placed:
-    shared, guarantee, rows = _limits(pool), {}, []
+    shared, guarantee, limits = _limits(pool), dict[str, int](), dict[str, int]()
     for row in queue.resources:
         least = to_base(row.name, row.nominal_quota)
         if row.lending_limit is not None and row.name in shared and least:
             guarantee[row.name] = least
         if row.nodes is None and row.borrowing_limit is not None:
-            most = least + to_base(row.name, row.borrowing_limit)
-            rows.append(QueueResource(name=row.name, nominal_quota=from_base(row.name, most)))
-    bare = queue.model_copy(update={"cohort": "", "resources": tuple(rows)})
+            limits[row.name] = least + to_base(row.name, row.borrowing_limit)
+    bare = queue.model_copy(update={"cohort": "", "resources": quotas_of(limits)})
     return Placed(bare, pool.name, guarantee)
 
 
 def _whole(queue: Queue, members: Sequence[Placed]) -> Placed:
-    rows = tuple(
-        QueueResource(
-            name=name,
-            nominal_quota=from_base(name, n + sum(m.guarantee.get(name, 0) for m in members)),
-        )
+    whole = {
+        name: n + sum(member.guarantee.get(name, 0) for member in members)
         for name, n in _limits(queue).items()
-    )
-    return Placed(queue.model_copy(update={"cohort": "", "resources": rows}))
+    }
+    return Placed(queue.model_copy(update={"cohort": "", "resources": quotas_of(whole)}))

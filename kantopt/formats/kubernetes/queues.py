@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+from kantopt.formats.imported import quotas_of
 from kantopt.formats.kubernetes.gangs import Dialect
 from kantopt.formats.kubernetes.kai_gpus import gpus_held
 from kantopt.formats.kubernetes.kueue.queues import KueueQueues
@@ -17,7 +18,7 @@ from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import Queue, QueueResource, Victims
+from kantopt.schema.snapshot import Queue, Victims
 
 KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
 """Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs.
@@ -144,10 +145,7 @@ def _volcano(view: View, notes: Notes) -> Placed:
     queue = Queue(
         name=name or "?",
         weight=1 if weight is None else weight,
-        resources=tuple(
-            QueueResource(name=resource, nominal_quota=from_base(resource, amount))
-            for resource, amount in sorted(spec.amounts("capability", up=False).items())
-        ),
+        resources=quotas_of(dict(sorted(spec.amounts("capability", up=False).items()))),
     )
     guarantee = spec.at("guarantee").amounts("resource", up=False)
     return Placed(queue, spec.text("parent"), guarantee)
@@ -155,13 +153,12 @@ def _volcano(view: View, notes: Notes) -> Placed:
 
 def _kai(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
-    quotas, weight = [], None
+    quotas, weight = dict[str, int](), None
     for key, (resource, scale) in sorted(KAI_UNITS.items()):
         limits = spec.at("resources", key)
         limit = number(limits, "limit")
         if limit is not None and limit >= 0:
-            amount = int(limit * scale)
-            quotas.append(QueueResource(name=resource, nominal_quota=from_base(resource, amount)))
+            quotas[resource] = int(limit * scale)
         if (number(limits, "quota") or 0) > 0:
             notes.add("queues' deserved shares (quota) count for evictions only, limits kept", name)
         if key == "gpu":
@@ -173,7 +170,7 @@ def _kai(view: View, notes: Notes) -> Placed:
         Queue(
             name=name or "?",
             weight=1 if weight is None else from_base("cpu", int(weight * 1000)),
-            resources=tuple(quotas),
+            resources=quotas_of(quotas),
         ),
         spec.text("parentQueue"),
     )

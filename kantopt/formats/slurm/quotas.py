@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kantopt.formats.imported import quotas_of
 from kantopt.formats.notes import Notes
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import state_of
 from kantopt.formats.slurm.tres import tres_of
-from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import Queue, QueueResource
+from kantopt.schema.snapshot import Queue
 
 _OTHER = ("MaxTRESPU", "MaxTRESPA", "MaxTRES", "GrpJobs", "GrpTRESMins", "MaxJobsPU")
 _KEPT = re.compile(r"QOSGrp(CPU|MEM|GRES)(ORY)?(LIMIT)?", re.IGNORECASE)
@@ -90,9 +90,6 @@ def _queues(qos: Mapping[str, Record], notes: Notes) -> tuple[Queue, ...]:
             if record.text(key):
                 notes.add(f"limits of QOS by {key} are left out", name)
         if amounts:
-            resources = tuple(
-                QueueResource(name=key, nominal_quota=from_base(key, amount))
-                for key, amount in sorted(amounts.items())
-            )
-            queues.append(Queue(name=name, resources=resources))
+            quotas = quotas_of(dict(sorted(amounts.items())))
+            queues.append(Queue(name=name, resources=quotas))
     return tuple(queues)

@@ -270,14 +270,8 @@ def _holder(room: _Room, notes: Notes) -> Pod:
         node=room.node.name,
         stays=("reserved",),
         reservation=room.told,
-        selects=_looked_at(room.told),
+        selects=selector_keys(owner.label_selector for owner in room.told.owners),
     )
-
-
-def _looked_at(told: Reservation) -> frozenset[str]:
-    """Label keys by which a reservation knows its owners: they are kept."""
-    selectors = (owner.label_selector for owner in told.owners)
-    return frozenset(key for found in selectors if found for key in selector_keys(found))
 
 
 def _named(reservation: View, template: View) -> View:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from kantopt.render.kube.fates import Fates
-from kantopt.render.kube.requests import Request, requests_of
+from kantopt.render.kube.requests import requests_of
 from kantopt.render.kube.script import script_of
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.answers.plan import Plan
@@ -31,10 +31,3 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     else:
         text = "".join(f"{json.dumps(item)}\n" for item in requests)
     return Rendered(text, tuple(fates.notes()))
-
-
-def render_kubectl(plan: Plan, asked: Asked | None = None) -> list[Request]:
-    """Render a plan as requests in the plan's order of waves; as :func:`render`."""
-    fates = Fates(plan, asked or Asked())
-    fates.check_not_in_vain()
-    return requests_of(plan, fates)

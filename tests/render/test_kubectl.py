@@ -10,12 +10,20 @@ import pytest
 from kubernetes import client
 
 from kantopt.errors import UsageError
-from kantopt.render.kubectl import render, render_kubectl
+from kantopt.render.kubectl import render
 from kantopt.render.targets import Asked
 from kantopt.schema.answers.plan import Binding, NodeRef, Plan
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from tests.render.kube_worlds import drawn
 from tests.render.plans import Action, bind, evict, make_plan, move
+
+PLAIN = Asked()
+
+
+def render_kubectl(plan: Plan, asked: Asked = PLAIN) -> list[dict[str, Any]]:
+    """Return what a plan becomes, line by line."""
+    return [json.loads(line) for line in render(plan, asked).text.splitlines()]
+
 
 ANYWAY = Asked(evict_anyway=True)
 VICTIM = PodRef(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kantopt.formats.imported import Imported, reporting
 from kantopt.formats.kubernetes.asked import Asked, names_of
 from kantopt.formats.kubernetes.assigned import with_assigned
-from kantopt.formats.kubernetes.card_shares import CardShares
 from kantopt.formats.kubernetes.devices.allocated import ResourceClaims
 from kantopt.formats.kubernetes.devices.claimed import ClaimedDevices
 from kantopt.formats.kubernetes.disruption import read_budget
@@ -48,11 +47,11 @@ from kantopt.formats.kubernetes.volumes.mounted import Volumes
 from kantopt.formats.notes import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.card_shares import is_card_share
 from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
     ClusterSnapshot,
-    Node,
     SnapshotMetadata,
 )
 
@@ -154,8 +153,8 @@ class _Import:
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         groups = NodeGroups(objects, nodes)
         members = [replace(m, pod=groups.into(m.pod, m.gang)) for m in members]
-        shares = CardShares(nodes)
-        members = [replace(m, pod=shares.into(gpus.into(m.pod))) for m in members]
+        offered = frozenset[str]().union(*(node.allocatable for node in nodes))
+        members = [replace(m, pod=_without_cards(gpus.into(m.pod), offered)) for m in members]
         members = [*with_assigned(members, objects, nodes)]
         sharing = with_shared_gpus([member.pod for member in members], nodes, notes)
         pods = with_rooms(sharing, nodes, priorities, notes)
@@ -181,7 +180,7 @@ class _Import:
         running, waiting = self._jobs(reader, members)
         jobs = [*running, *waiting]
         note_outside(reader.levels, nodes, notes)
-        self._note_resources(nodes, jobs)
+        self._note_resources({"pods", *offered}, jobs)
         for ignored in objects.ignored:
             notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
         for kind, version in objects.strange:
@@ -348,9 +347,8 @@ class _Import:
         """Return the names by which people know the job of a pod, other than its own."""
         return (*names_of([pod]), *self._workloads.names(pod))
 
-    def _note_resources(self, nodes: Iterable[Node], jobs: Iterable[Job]) -> None:
+    def _note_resources(self, offered: set[str], jobs: Iterable[Job]) -> None:
         """Name resources that are asked for and that no node offers; they are kept."""
-        offered = {"pods"}.union(*(node.allocatable for node in nodes))
         for job in jobs:
             for podset in job.pod_sets:
                 for name in sorted(set(podset.requests) - offered):
@@ -364,6 +362,17 @@ _SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json sh
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"
 _NO_PODS = f"the input has no pods, so every node counts as empty: {_SHOWN_BY}"
 _NO_BUDGETS = "the input has no disruption budgets: if the cluster has any, add pdb to kubectl get"
+
+
+def _without_cards(pod: Pod, offered: Container[str]) -> Pod:
+    """Return a pod without what a scheduler extender counts on cards and no node offers.
+
+    Such pods are not modelled; those that run are no fault of their nodes for it, and those that
+    are planned all the same (``--assume gpu-shares``) have room where the rest of them fits.
+    """
+    asks = pod.shape["requests"].items()
+    kept = {name: n for name, n in asks if name in offered or not is_card_share(name)}
+    return pod if len(kept) == len(asks) else pod.shaped(requests=kept)
 
 
 def _group_key(member: Member) -> Hashable:

@@ -52,8 +52,8 @@ class Queues:
             if found.setdefault(queue.name, queue) is not queue:
                 notes.add("queues of a name that another queue has are left out", queue.name)
         self.queues = tuple(found.values())
-        views = objects.of("scheduling.run.ai", "Queue")
-        self._specs = {view.at("metadata").name(): view.at("spec") for view in views}
+        views = objects.named(Dialect.KAI, "Queue")
+        self._specs = {name: view.at("spec") for name, view in views.items()}
         self._parents = {name: spec.text("parentQueue") for name, spec in self._specs.items()}
         self._names = set(found)
         self._defaults = {

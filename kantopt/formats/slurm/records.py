@@ -7,7 +7,7 @@ reader knows what they mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -42,6 +42,12 @@ class Record:
     problems: list[Problem]
     details: tuple[Mapping[str, str], ...] = ()
     line: int | None = field(default=None, compare=False)
+
+    @property
+    def parts(self) -> Iterator[Record]:
+        """What a job holds on some nodes, each as a record of these."""
+        for detail in self.details:
+            yield Record("Nodes", detail, self.file, self.problems)
 
     @property
     def name(self) -> str:

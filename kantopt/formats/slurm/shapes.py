@@ -231,8 +231,7 @@ def held(
     hosts = sorted(set(record.hosts("NodeList")))
     asked = wanted(record, whole=True)
     known = {}
-    for detail in record.details:
-        part = Record("Nodes", detail, record.file, record.problems)
+    for part in record.parts:
         for host in part.hosts("Nodes"):
             known[host] = _detail(part, threads.get(host, 1))
     total = tres_of(record, "AllocTRES", "TRES", "ReqTRES")

@@ -50,8 +50,7 @@ def _cpus(record: Record) -> dict[str, set[int]]:
     hosts = record.hosts("NodeList")
     even = -(-record.range("NumCPUs")[0] // max(1, len(hosts)))
     found = {host: {*range(even)} for host in hosts}
-    for detail in record.details:
-        part = Record("Nodes", detail, record.file, record.problems)
+    for part in record.parts:
         cpus = numbers(part.text("CPU_IDs")) or {*range(part.number("CPUs"))}
         found.update((host, cpus) for host in part.hosts("Nodes") if cpus)
     return found

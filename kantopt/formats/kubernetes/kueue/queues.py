@@ -50,7 +50,7 @@ class KueueQueues:
         self._flavors = Flavors(objects)
         labels = (view.labels for view in objects.of("", "Node"))
         self._borne = {f"{key}={value}" for of in labels for key, value in of.items()}
-        cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
+        cohorts = objects.named(GROUP, "Cohort")
         self._roots: dict[str, str] = {}
         self._parents: dict[str, str] = {}
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]

@@ -25,8 +25,7 @@ class StoppedQueues:
     def __init__(self, objects: Objects) -> None:
         self._namespaces, self._notes = objects.namespaces, objects.notes
         self._local = objects.by_name(GROUP, "LocalQueue")
-        whole = objects.of(GROUP, "ClusterQueue")
-        self._cluster = {view.at("metadata").name(): view for view in whole}
+        self._cluster = objects.named(GROUP, "ClusterQueue")
         self._checks = {
             view.at("metadata").name()
             for view in objects.of(GROUP, "AdmissionCheck")

@@ -22,9 +22,10 @@ from kantopt.formats.kubernetes.volumes.waiting_claims import (
     class_of,
 )
 from kantopt.formats.view import Exact, Key, View
+from kantopt.schema.eligibility import affinity_matches
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import FREE
-from kantopt.schema.selection import expression_matches, selector_matches
+from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import Node
 
 Volumes = frozenset[str]
@@ -177,7 +178,10 @@ class FreeVolumes:
         if terms is None:
             return frozenset(node.name for node in self._nodes)
         return frozenset(
-            node.name for term in terms for node in self._near(term) if _matches(term, node)
+            node.name
+            for term in terms
+            for node in self._near(term)
+            if affinity_matches((term,), node)
         )
 
     def _near(self, term: NodeSelectorTerm) -> Iterable[Node]:
@@ -190,12 +194,6 @@ class FreeVolumes:
                     for node in self._labelled.get((item.key, value), ())
                 ]
         return self._nodes
-
-
-def _matches(term: NodeSelectorTerm, node: Node) -> bool:
-    """Whether a node matches a term; an empty term matches nothing."""
-    expressions = term.match_expressions
-    return bool(expressions) and all(expression_matches(e, node.labels) for e in expressions)
 
 
 def affinity_of(volume: View) -> Terms | None:

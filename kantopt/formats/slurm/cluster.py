@@ -202,17 +202,17 @@ class _Import:
     ) -> list[tuple[Piece, ...]]:
         """Group what holds nodes or waits for them: components of one job are together."""
         groups: dict[tuple[str, str, bool], list[Piece]] = {}
-        running: dict[str, int] = {}
         records = [
             with_defaults(unpinned(record), self._records, partitions)
             for record in self._records.of("JobId")
         ]
         states = {id(record): state_of(record) for record in records}
-        for record in records:
-            has_nodes = states[id(record)] == "running" or record.text(names.CHOSEN)
-            if has_nodes and record.text("ArrayJobId"):
-                array = record.text("ArrayJobId")
-                running[array] = running.get(array, 0) + 1
+        running = Counter(
+            array
+            for record in records
+            if (array := record.text("ArrayJobId"))
+            and (states[id(record)] == "running" or record.text(names.CHOSEN))
+        )
         for record in records:
             state = states[id(record)]
             if state == "ended":
@@ -221,10 +221,7 @@ class _Import:
             if state == "completing":
                 text = "jobs that are completing hold their nodes until they are gone"
                 self._notes.add(text, record.name)
-            tasks: Sequence[int | None] = [None]
-            found = tasks_of(record)
-            if found is not None:
-                tasks = found
+            tasks = tasks_of(record)
             if state == "pending" and not record.text(names.CHOSEN):
                 tasks = self._allowed(record, tasks, running)
             for task in tasks:
@@ -240,7 +237,7 @@ class _Import:
         ]
 
     def _allowed(
-        self, record: Record, tasks: Sequence[int | None], running: dict[str, int]
+        self, record: Record, tasks: Sequence[int | None], running: Mapping[str, int]
     ) -> Sequence[int | None]:
         """Return the tasks of an array that may run beside those that do."""
         throttle = record.number("ArrayTaskThrottle")

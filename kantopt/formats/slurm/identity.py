@@ -8,6 +8,7 @@ component, which bears its id.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
 from kantopt.formats.slurm import names
@@ -18,11 +19,11 @@ MOST_TASKS = 1000
 _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
-def tasks_of(record: Record) -> list[int] | None:
-    """Return the array tasks that a record stands for; ``None`` if it is of no array."""
+def tasks_of(record: Record) -> Sequence[int | None]:
+    """Return the array tasks that a record stands for; of no array one that is ``None``."""
     text = record.text("ArrayTaskId")
     if not record.text("ArrayJobId") or not text:
-        return None
+        return [None]
     tasks: list[int] = []
     for item in text.split("%")[0].split(","):
         match = _TASKS.fullmatch(item.strip())

@@ -317,8 +317,7 @@ def attempts_of(records: Records) -> dict[str, Attempt]:
     found = {}
     for record in map(unpinned, records.of("JobId")):
         state = state_of(record)
-        tasks = tasks_of(record)
-        for task in [None] if tasks is None else tasks:
+        for task in tasks_of(record):
             name = id_of(record, task)
             found[name] = Attempt(name, record, state)
     return found

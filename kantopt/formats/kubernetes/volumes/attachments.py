@@ -99,8 +99,7 @@ def attachable(objects: Objects) -> Stock:
         stock.everywhere[resource_of(driver)] = totals[driver]
     for (driver, node), count in room.items():
         if driver in scarce:
-            offers = stock.offers.setdefault(node, Counter())
-            offers[resource_of(driver)] = min(totals[driver], count)
+            stock.offers[node][resource_of(driver)] = min(totals[driver], count)
     for key, wanted in asks.items():
         stock.asks[key] = Counter({resource_of(d): n for d, n in wanted.items()})
         closed = (volume for volume in found[key] if kept.get(volume))
@@ -109,7 +108,7 @@ def attachable(objects: Objects) -> Stock:
         if nodes:
             stock.everywhere[_name_of(volume)] = users[volume].total()
         for node in nodes:
-            stock.offers.setdefault(node, Counter())[_name_of(volume)] = 0
+            stock.offers[node][_name_of(volume)] = 0
     own_room = {v: nodes for v, nodes in left.items() if v in users.keys() - kept.keys()}
     asked = {key: own - kept.keys() for key, own in found.items()}
     _set_apart(own_room, stock, room, asked, users)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -28,7 +27,7 @@ class InlineDisks:
     (Ceph); where that does not say which pods share one, ``unread`` has its name.
     """
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, stock: Stock) -> None:
         self.unread: set[_Disk] = set()
         uses: dict[_Disk, dict[Key, tuple[bool, frozenset[str]]]] = {}
         for pod in objects.pods():
@@ -36,7 +35,6 @@ class InlineDisks:
                 known = uses.setdefault(disk, {})
                 before, others = known.get(pod.key, (False, frozenset[str]()))
                 known[pod.key] = (writes or before, monitors | others)
-        self.stock = Stock()
         for disk, users in sorted(uses.items()):
             if len(users) < 2 or not any(writes for writes, _ in users.values()):
                 continue
@@ -45,10 +43,9 @@ class InlineDisks:
                 self.unread.add(disk)
                 continue
             resource = _resource(*disk)
-            self.stock.everywhere[resource] = len(users)
+            stock.everywhere[resource] = len(users)
             for key, (writes, _) in users.items():
-                asks = self.stock.asks.setdefault(key, Counter())
-                asks[resource] = len(users) if writes else 1
+                stock.asks[key][resource] = len(users) if writes else 1
 
     def unexplained(self, pod: View) -> bool:
         """Whether it is not known where a pod may be for its disks.

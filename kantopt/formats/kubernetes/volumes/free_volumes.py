@@ -41,6 +41,7 @@ class FreeVolumes:
         volumes: Mapping[str, View],
         nodes: Sequence[Node],
         only: Iterable[str],
+        stock: Stock,
     ) -> None:
         self._volumes = volumes
         self._nodes = nodes
@@ -59,7 +60,7 @@ class FreeVolumes:
         self._waiting = waiting
         self._at_odds = self._find_at_odds()
         self._names: dict[Key, list[str]] = {}
-        self.stock = Stock()
+        self._stock = stock
         for name in sorted(set(only)):
             self._count(name)
 
@@ -164,13 +165,13 @@ class FreeVolumes:
             for key in keys:
                 self._ask(key, resource)
             for node, count in offers[chosen].items():
-                self.stock.offers.setdefault(node, Counter())[resource] = count
+                self._stock.offers[node][resource] = count
 
     def _ask(self, key: Key, resource: str) -> None:
         claim = self._waiting[key]
         if len(claim.users) == 1:
             self._names.setdefault(key, []).append(resource)
-            self.stock.asks.setdefault(claim.users[0], Counter())[resource] += claim.volumes
+            self._stock.asks[claim.users[0]][resource] += claim.volumes
 
     def _nodes_of(self, name: str) -> frozenset[str]:
         """Return the nodes that can use a volume."""

@@ -12,7 +12,7 @@ from kantopt.formats.kubernetes.volumes.attachments import driver_of
 from kantopt.formats.kubernetes.volumes.claim_users import ClaimUsers
 from kantopt.formats.kubernetes.volumes.disks import InlineDisks
 from kantopt.formats.kubernetes.volumes.free_volumes import FreeVolumes, affinity_of
-from kantopt.formats.kubernetes.volumes.stock import joined
+from kantopt.formats.kubernetes.volumes.stock import Stock
 from kantopt.formats.kubernetes.volumes.storage_capacity import StorageCapacities
 from kantopt.formats.kubernetes.volumes.waiting_claims import (
     CHOSEN,
@@ -60,12 +60,12 @@ class Volumes:
         static = [
             name for name, view in self._classes.items() if view.text("provisioner") in _STATIC
         ]
-        self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
-        self._capacities = StorageCapacities(objects, self._waiting, nodes)
+        self.stock = Stock()
+        self._free = FreeVolumes(self._waiting, self._volumes, nodes, static, self.stock)
+        self._capacities = StorageCapacities(objects, self._waiting, nodes, self.stock)
         self._topology = _Topology(objects, nodes)
         self._users = ClaimUsers(objects)
-        self._disks = InlineDisks(objects)
-        self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
+        self._disks = InlineDisks(objects, self.stock)
 
     def into(self, pod: Pod, view: View) -> Pod:
         """Return a pod with what its volumes ask of nodes; as it was if they are not explained.

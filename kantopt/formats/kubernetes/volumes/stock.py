@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -26,8 +26,8 @@ class Stock:
         What every node offers.
     """
 
-    asks: dict[Key, Counter[str]] = field(default_factory=dict)
-    offers: dict[str, Counter[str]] = field(default_factory=dict)
+    asks: defaultdict[Key, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    offers: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     everywhere: dict[str, int] = field(default_factory=dict)
 
     def into(self, pod: Pod) -> Pod:
@@ -46,15 +46,3 @@ class Stock:
         here = {**self.everywhere, **self.offers.get(node.name, {})}
         offers = {name: bounded(here.get(name, 0)) for name in names}
         return node.model_copy(update={"allocatable": {**node.allocatable, **offers}})
-
-
-def joined(stocks: Iterable[Stock]) -> Stock:
-    """Put stocks of different resources together."""
-    whole = Stock()
-    for stock in stocks:
-        for key, asks in stock.asks.items():
-            whole.asks.setdefault(key, Counter()).update(asks)
-        for node, offers in stock.offers.items():
-            whole.offers.setdefault(node, Counter()).update(offers)
-        whole.everywhere.update(stock.everywhere)
-    return whole

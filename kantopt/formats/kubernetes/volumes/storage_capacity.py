@@ -7,7 +7,6 @@ share, which is stricter; of several nodes it is not known who takes what.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +45,11 @@ class StorageCapacities:
     """Where volumes of a class and a size can be made."""
 
     def __init__(
-        self, objects: Objects, waiting: Mapping[Key, WaitingClaim], nodes: Sequence[Node]
+        self,
+        objects: Objects,
+        waiting: Mapping[Key, WaitingClaim],
+        nodes: Sequence[Node],
+        stock: Stock,
     ) -> None:
         self._measured = {
             name
@@ -61,7 +64,7 @@ class StorageCapacities:
                 self._rooms.setdefault(view.text("storageClassName"), []).append(found)
         self._waiting = waiting
         self._unread: set[Key] = set()
-        self.stock = Stock()
+        self._stock = stock
         classes = objects.named("storage.k8s.io", "StorageClass")
         for name in sorted(self._rooms.keys() & classes.keys()):
             if classes[name].text("provisioner") in self._measured:
@@ -113,12 +116,12 @@ class StorageCapacities:
             self._unread |= claims.keys()
             return
         resource = CAPACITY + name
-        self.stock.everywhere[resource] = most
+        self._stock.everywhere[resource] = most
         for node, amount in shared.items():
-            self.stock.offers.setdefault(node, Counter())[resource] = amount
+            self._stock.offers[node][resource] = amount
         for key, amount in asked.items():
             for user in self._waiting[key].users:
-                self.stock.asks.setdefault(user, Counter())[resource] += amount
+                self._stock.asks[user][resource] += amount
 
 
 def _read(view: View, nodes: Sequence[Node]) -> _Room | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kantopt.render.manifests import made, manifests, unique_name
-from kantopt.render.steps import pod_by_pod
+from kantopt.render.steps import Actions, pod_by_pod
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.answers.actions import PlanAction, namespace_of
 from kantopt.schema.answers.plan import Binding, Eviction, Plan
@@ -38,7 +38,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         As :func:`manifests` says.
     """
     steps = pod_by_pod(
-        plan,
+        Actions(plan),
         lambda action, pod, gone: _why_not(action, pod, asked, gone),
         lambda wave, action, pod: (_request(plan, action, pod, wave),),
     )

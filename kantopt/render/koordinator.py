@@ -59,7 +59,8 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         paused = asked.wave is None and bool(actions.after[wave])
         return (_migration(plan, action, pod, pod_set, wave, paused),)
 
-    return manifests(plan, pod_by_pod(plan, why_not, documents), asked, "koordinator", _HEADER)
+    steps = pod_by_pod(actions, why_not, documents)
+    return manifests(plan, steps, asked, "koordinator", _HEADER)
 
 
 def _why_not(action: PlanAction, pod_set: PodSet | None, gone: bool) -> str:

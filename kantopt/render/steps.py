@@ -71,18 +71,16 @@ def kind_of(action: PlanAction) -> Kind:
     return "evictions" if isinstance(action, Eviction) else "moves"
 
 
-def not_to_evict(action: PlanAction, jobs: Mapping[str, Job]) -> str:
+def not_to_evict(action: PlanAction, actions: Actions) -> str:
     """Say why pods that a plan has go are not to be evicted one by one; empty if they are.
 
     Who is nominated has no node yet. To one that waits for it Kueue gives nothing but what a
     Workload has given back, which has to be stopped.
     """
-    heir = jobs.get(beneficiary(action) or "")
-    victim = jobs.get(action.job)
-    if isinstance(action, Eviction) and victim is not None:
-        role = next((item for item in victim.pod_sets if item.name == action.pod_set), None)
-        if role is not None and role.nominated:
-            return "it is nominated and has no node yet: who is more important takes its room"
+    heir = actions.jobs.get(beneficiary(action) or "")
+    victim, role = actions.jobs.get(action.job), actions.pod_set(action)
+    if isinstance(action, Eviction) and role is not None and role.nominated:
+        return "it is nominated and has no node yet: who is more important takes its room"
     if heir is None or victim is None or not (by_kueue(victim) and waits_for_kueue(heir)):
         return ""
     return "its Workload keeps its quota, and its pods are made anew, until --to kueue stops it"
@@ -126,7 +124,7 @@ def _left(action: PlanAction, wave: int, pods: int, who: str, why: str) -> Step:
 
 
 def pod_by_pod(
-    plan: Plan,
+    actions: Actions,
     why_not: Callable[[PlanAction, PodRef, bool], str],
     documents: Callable[[int, PlanAction, PodRef], tuple[Document, ...]],
 ) -> list[Step]:
@@ -134,8 +132,8 @@ def pod_by_pod(
 
     Parameters
     ----------
-    plan
-        The plan.
+    actions
+        Those of the plan.
     why_not
         Says why a pod is left to others, nothing if it is not; told whether an earlier step has
         taken the pod of its name away.
@@ -144,11 +142,10 @@ def pod_by_pod(
     """
     steps: list[Step] = []
     gone: set[tuple[str, str]] = set()
-    jobs = {job.full_name: job for job in plan.jobs}
-    for wave, action in in_waves(plan):
+    for wave, action in actions:
         for pod in action.pods:
             key = (namespace_of(action.job), pod.name)
-            if why := not_to_evict(action, jobs) or why_not(action, pod, key in gone):
+            if why := not_to_evict(action, actions) or why_not(action, pod, key in gone):
                 steps.append(left(action, wave, why, pod))
                 continue
             if not isinstance(action, Binding):

@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 
 from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
-from kantopt.render.steps import not_to_evict
+from kantopt.render.steps import Actions, not_to_evict
 from kantopt.render.targets import Asked
-from kantopt.schema.answers.actions import PlanAction, in_waves, namespace_of, nodes_of
+from kantopt.schema.answers.actions import PlanAction, namespace_of, nodes_of
 from kantopt.schema.answers.plan import Binding, Eviction, Move, NodeRef, Plan
 from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef
@@ -77,9 +77,9 @@ class Fates:
         self._plan = plan
         self._asked = asked
         self._nodes = {node.name: node for node in plan.nodes}
-        self._jobs = {job.full_name: job for job in plan.jobs}
+        self._known = Actions(plan)
         self._together = {job.full_name for job in plan.jobs if job.disruption_mode == "all"}
-        self._actions = list(in_waves(plan))
+        self._actions = list(self._known)
         self._fates = {item.id: self._alone(item) for _, item in self._actions}
         self._settle()
 
@@ -158,7 +158,7 @@ class Fates:
             return self._binding(item)
         if isinstance(item, Move):
             return self._restart(item)
-        kept = not_to_evict(item, self._jobs)
+        kept = not_to_evict(item, self._known)
         return Fate("advise", kept) if kept else Fate("do")
 
     def _unknown(self, item: PlanAction) -> str:
@@ -207,7 +207,7 @@ class Fates:
 
     def _is_of_unit(self, job: str, pod: PodRef) -> bool:
         """Whether the owner of a pod is made anew too: of a LeaderWorkerSet, or a JobSet."""
-        of_set = any(_JOB_SET in podset.labels for podset in self._jobs[job].pod_sets)
+        of_set = any(_JOB_SET in podset.labels for podset in self._known.jobs[job].pod_sets)
         return pod.owner_kind == "StatefulSet" or (pod.owner_kind == "Job" and of_set)
 
     def _settle(self) -> None:

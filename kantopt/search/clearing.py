@@ -146,10 +146,10 @@ class Clearing:
         with self._without_who_may_leave():
             could = np.sum([room_for(state, want.s, want.most) for want in wants], axis=0)
         of = np.zeros(state.size, np.int64) if level is None else placer.domains.of[level]
-        least_level = Level(self.victims.priorities_below(self.below)[0])
-        costs, _ = self.victims.shared_costs(least_level, need, np.where(could > 0, of, -1))
+        lowest = self.victims.priorities_below(self.below)[0]
+        costs, _ = self.victims.shared_costs(Level(lowest), need, np.where(could > 0, of, -1))
         # Who moves takes the room of the least, as a rule.
-        evicting = self.relocation.gpus * self.victims.gone.dearer(0, 0)
+        evicting = self.relocation.gpus * self.victims.gone.dearer(lowest, lowest)
         costs = (costs + evicting) * _MOVES + self.relocation.toll
         prices = costs / np.maximum(could, 1)
         found = []

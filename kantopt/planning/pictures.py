@@ -174,11 +174,7 @@ class _Seen:
         }
         podsets = self.instance.podsets
         return Counter(
-            {
-                (s, n): count
-                for (s, n), count in began.items()
-                if n in full and "nominated" in podsets[s].stays
-            }
+            {(s, n): count for (s, n), count in began.items() if n in full and podsets[s].nominated}
         )
 
     def _path(self, n: int) -> tuple[tuple[float, ...], tuple[str, ...]]:

@@ -50,7 +50,7 @@ class Ages:
 
         Pods of services have none: they never get done. ``None`` is what is not known.
         """
-        if not self._counts_losses or job.serves(podset):
+        if not self._counts_losses or podset.nominated or job.serves(podset):
             return 0
         ages = (self._ran(job, podset), self._since(_checkpoint(job, podset)))
         return min((age for age in ages if age is not None), default=None)
@@ -61,6 +61,8 @@ class Ages:
         return ran is not None and ran < least_runtime(job, self._queues, self._limits)
 
     def _ran(self, job: docs.Job, podset: docs.PodSet) -> int | None:
+        if podset.nominated:
+            return None  # it has not started, whatever else of its job runs
         return self._since(job.start_time if podset.start_time is None else podset.start_time)
 
     def _since(self, text: str | None) -> int | None:

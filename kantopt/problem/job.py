@@ -150,6 +150,11 @@ class PodSet:
         """Whether somebody has to take its pods off a node that is to be emptied."""
         return not (self.daemon or self.leaving)
 
+    @property
+    def nominated(self) -> bool:
+        """Whether its pods only wait on their node for the room that others leave."""
+        return "nominated" in self.stays
+
 
 @dataclass(frozen=True, slots=True)
 class Role:

@@ -14,7 +14,7 @@ from kantopt.planning.solving.options import Options
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from kantopt.verify.rules import check_standing
-from tests.formats.cluster_objects import Object, job, node, noted, pod, read
+from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -164,3 +164,42 @@ def test_room_is_not_kept_from_a_more_important_pod_that_may_evict_nobody(
     assert nominated(waiting("p", "a"), lesser)["p"]
     large = pod("x", owner="Job/x", requests={"cpu": "99"}, priority=2000, preemptionPolicy=policy)
     assert nominated(waiting("p", "a"), large)["p"]
+
+
+EMPTY = [{"name": "v", "emptyDir": {}}]
+ANNOTATED = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+GUARDED = {"labels": {"app": "p"}}
+ZERO = {
+    **thing("policy/v1", "PodDisruptionBudget", "b", selector={"matchLabels": {"app": "p"}}),
+    "status": {"disruptionsAllowed": 0},
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "beside"),
+    [
+        ({"owner": ""}, []),
+        ({"volumes": EMPTY}, []),
+        ({"namespace": "kube-system"}, []),
+        ({"priority": 2_000_000_000}, []),
+        ({"annotations": ANNOTATED}, []),
+        ({"labels": {"quota.scheduling.koordinator.sh/preemptible": "false"}}, []),
+        (GUARDED, [ZERO]),
+    ],
+)
+def test_what_keeps_a_running_pod_keeps_no_room_from_the_more_important(
+    fields: dict[str, Any], beside: list[Object]
+) -> None:
+    """Nothing is lost of a pod that has not started, and kube-scheduler goes by priority alone."""
+    fields = {"owner": "Job/p", "requests": {"cpu": "6"}, "priority": 1, **fields}
+    held = pod("p", **fields)
+    held["status"]["nominatedNodeName"] = "a"
+    for above, evicted in ((0, 0), (1, 1)):
+        priority = fields["priority"] + above
+        more = pod("more", owner="Job/more", requests={"cpu": "6"}, priority=priority)
+        dump = {"apiVersion": "v1", "kind": "List", "items": [node("a"), held, more, *beside]}
+        question = question_of([RawDocument("dump.json", 0, dump)], Import())
+        options = Options(engine="fast", workers=1)
+        plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
+        assert [item.for_good for item in plan.evictions] == [False] * evicted
+        assert len(plan.assignments) == evicted

@@ -43,6 +43,14 @@ def test_without_a_start_nobody_is_young() -> None:
     assert question([node("a")], [running]).podsets[0].preemptible
 
 
+def test_pods_that_are_nominated_have_run_for_no_time() -> None:
+    sets = pods("old", gpu=1, on=["a"]), pods("new", gpu=1, on=["a"], nominated=True)
+    running = job("r", *sets, startTime="2026-01-01T00:50:00Z", minRuntime="1h")
+    instance = question([node("a", gpu=2)], [running], objectives=["lost_gpu_seconds"])
+    told = [(item.preemptible, item.lost_gpu_seconds) for item in instance.podsets]
+    assert told == [(False, 600), (True, 0)]
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("1h30m", 5400), ("2d", 172_800)])
 def test_durations_are_read_in_seconds(text: str, seconds: int) -> None:
     assert duration_seconds(text) == seconds

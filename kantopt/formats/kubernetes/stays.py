@@ -61,6 +61,9 @@ class Stays:
     def settle(self, pod: Pod) -> Pod:
         """Return a pod with the causes that keep it; those that run are counted under the first."""
         causes = [cause for cause in (*pod.stays, *self._more(pod)) if cause not in self._lifted]
+        if pod.shape.get("nominated"):
+            # It has not started: nothing of it is lost, and it goes on waiting.
+            causes = [cause for cause in causes if cause in FIXED]
         if not causes:
             return replace(pod, pinned="", homebound=())
         if pod.node:
@@ -71,6 +74,8 @@ class Stays:
 
     def lasting(self, pod: Pod) -> Pod:
         """Return a pod that its scheduler takes nothing from; one that runs counts so."""
+        if pod.shape.get("nominated"):
+            return pod
         if pod.node and not pod.homebound:
             self._counts["lasting"] += 1
         return replace(pod, pinned=pod.pinned or "lasting", homebound=(*pod.homebound, "lasting"))

@@ -102,7 +102,7 @@ def _role(snapshot: ClusterSnapshot, job: Job, role: PodSet, least: int) -> Data
     free = job.preemptible if role.preemptible is None else role.preemptible
     data["preemptible"] = free and not fixed
     movable = job.movable if role.movable is None else role.movable
-    data["movable"] = movable and not fixed
+    data["movable"] = movable and not (fixed or role.nominated)
     data.pop("stays", None)  # it says why, not what
     data["topologyRequest"] = _wish(snapshot, wish_of(job, role))
     return data

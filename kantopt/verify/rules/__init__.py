@@ -69,9 +69,7 @@ def check_standing(instance: Instance) -> list[Violation]:
     once never comes to be, nor does what is wrong only because they are not there yet.
     """
     found = check_arrivals(instance, instance.nowhere, instance.current)
-    waiting: dict[int, Spots] = {
-        p.index: {} for p in instance.podsets if p.current and "nominated" in p.stays
-    }
+    waiting: dict[int, Spots] = {p.index: {} for p in instance.podsets if p.current and p.nominated}
     if not (found and waiting):
         return found
     wrong = {(item.rule, item.subject) for item in found}

@@ -58,8 +58,13 @@ def evicted(step: Step, job: Job) -> int:
 
 
 def ended(step: Step, job: Job) -> int:
-    """Count the running pods of a job that end where they are: evicted, or moved by a restart."""
-    return evicted(step, job) + sum(map(step.restarts, step.instance.running_of(job.index)))
+    """Count the running pods of a job that end where they are: evicted, or moved by a restart.
+
+    Who is only nominated has not started: it goes on waiting.
+    """
+    podsets = step.instance.podsets
+    started = [s for s in step.instance.running_of(job.index) if not podsets[s].nominated]
+    return sum(step.evicted(s) + step.restarts(s) for s in started)
 
 
 def for_good(step: Step, bears: Bears) -> frozenset[int]:

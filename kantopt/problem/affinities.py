@@ -234,16 +234,17 @@ def build_budgets(
 ) -> tuple[Budget, ...]:
     """Return the budgets with what they allow now, each of the pods that it does not just let go.
 
-    Those are the ones that have not started, and, where the budget says so, those that are not
-    ready; but pods of two budgets the Eviction API refuses before it looks whether they are ready.
+    Those are the ones that have not started, as nominated ones have not, that terminate, and,
+    where the budget says so, that are not ready; but pods of two budgets the Eviction API refuses
+    before it looks whether they are ready.
 
-    Where ``disruptionsAllowed`` is not given it follows from the pods: those running less those
-    that must stay, percentages rounded up, as Kubernetes' disruption controller has it. That
-    counts pending pods as well, also those that the question leaves ``aside``: of these the
+    Where ``disruptionsAllowed`` is not given it follows from the pods: those of them that are ready
+    less those that must stay, percentages rounded up, as Kubernetes' disruption controller has it.
+    All others are wanted as well, also those that the question leaves ``aside``: of these the
     namespace and the pod set, with the pods that wait as its number.
     """
     selections = Selections(labels)
-    health = {item.podset: item.document.health for item in labels}
+    health = {item.podset: _health(item.document) for item in labels}
     every = [selections.select(document.selector, (document.namespace,)) for document in documents]
     budgeted = Counter(s for selected in every for s in selected)
     budgets = []
@@ -273,6 +274,13 @@ def build_budgets(
         name = document.full_name
         budgets.append(Budget(index, name, max(0, allowed), kept))
     return tuple(budgets)
+
+
+def _health(podset: PodSetDocument) -> str:
+    """Say how running pods are; empty of those that have not started, or that go anyway."""
+    if podset.nominated or podset.terminating or podset.health == "starting":
+        return ""
+    return podset.health
 
 
 def _share(limit: int | str, whole: int) -> int:

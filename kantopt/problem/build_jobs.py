@@ -211,7 +211,8 @@ class JobsBuilder:
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
         exempt = is_exempt(podset.labels, self._exempt)
-        stays = job.daemon or is_left_alone(podset, self._assumed) or exempt
+        leaves, alone = podset.terminating, is_left_alone(podset, self._assumed)
+        stays = job.daemon or leaves or alone or exempt
         lost = copied = 0
         dirty_rate = int(parse_quantity(podset.dirty_rate))
         if current:
@@ -244,13 +245,14 @@ class JobsBuilder:
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
                 daemon=job.daemon,
-                leaving=podset.terminating,
+                leaving=leaves,
                 lost_gpu_seconds=lost,
                 dirty_rate=dirty_rate,
                 migration_mib=copied,
                 losses=losses,
                 stays=(
                     *podset.stays,
+                    *(("terminating",) if leaves and "terminating" not in podset.stays else ()),
                     *(f for f in podset.not_modelled if f not in self._assumed),
                     *(("nominated",) if podset.nominated else ()),
                     *(("exempt",) if exempt else ()),

@@ -241,12 +241,12 @@ class PodSet(Part):
     nominated: bool = Field(
         default=False,
         description="its pods wait on their node for the room of pods that are being evicted for "
-        "them: they count as running there and are not moved",
+        "them: they count as running there and are not moved; budgets do not count them",
     )
     terminating: bool = Field(
         default=False,
-        description="its running pods are on their way out: no spread counts them, nobody comes "
-        "near them, but their room is taken",
+        description="its running pods are on their way out: they stay till then, no spread or "
+        "budget counts them, nobody comes near them, but their room is taken",
     )
     health: Literal["ready", "unready", "starting"] = Field(
         default="ready",

@@ -265,6 +265,24 @@ def test_a_budget_knows_the_running_pod_sets_that_it_selects() -> None:
     assert [podset.budgets for podset in instance.podsets] == [(0, 1), (), (0,), ()]
 
 
+@pytest.mark.parametrize("how", [{"nominated": True}, {"terminating": True}])
+@pytest.mark.parametrize("limit", [{"minAvailable": 1}, {"maxUnavailable": 1}])
+def test_who_has_not_started_or_terminates_is_not_healthy_and_under_no_budget(
+    how: Document, limit: Document
+) -> None:
+    other = pods("other", on=["a"], **how)
+    jobs = [job("r", pods(on=["a"]), other)]
+    budget = {"name": "b", "selector": {"matchLabels": {"job": "r"}}, **limit}
+    (built,) = question([node("a")], jobs, podDisruptionBudgets=[budget]).budgets
+    assert (built.allowed, built.podsets) == (0, (0,))
+
+
+def test_terminating_pods_stay_whatever_else_is_told_of_them() -> None:
+    going = pods(on=["a"], terminating=True, preemptible=True, movable=True)
+    (built,) = question([node("a")], [job("r", going)]).podsets
+    assert (built.preemptible, built.movable, built.stays) == (False, False, ("terminating",))
+
+
 # What cannot be built
 
 

@@ -181,7 +181,7 @@ def test_who_may_come_to_an_emptied_node_takes_no_other_place(kind: str) -> None
     else:
         jobs.append(job("d", pods(gpu=4, on=["b"], terminating=True)))
         goal = "undrained"
-        more |= {"rules": {"eligibility": "off"}, "drain": ["a"]}
+        more |= {"rules": {"eligibility": "off", "pinned": "off"}, "drain": ["a"]}
     least, value = found(asked(jobs, [goal, "moves"], **more))
     assert value == (0, 2)
     assert least[1] <= 2

@@ -49,7 +49,9 @@ def _headline(found: Capacity) -> Iterator[Block]:
         parts.append(f"{_at_least(some)} if {_moved(some)}")
     parts.append(f"{_at_least(every)} if {_moved(every)}")
     yield Paragraph(f"{', '.join(parts)}; nobody is evicted.", "title" if every.jobs else "bad")
-    needs = ", ".join(f"{plural(each.pods, 'pod')} of {each.name}" for each in found.pod_sets)
+    parts = [f"{plural(each.pods, 'pod')} of {each.name}" for each in found.pod_sets]
+    parts += [f"{plural(found.min_count, 'pod')} in all"] if found.min_count else []
+    needs = ", ".join(parts)
     where = cluster_at(found.metadata.name, found.snapshot.captured_at)
     yield Paragraph(f"{where}, model {found.model or '(unnamed)'}; each: {needs}.", "dim")
 
@@ -93,7 +95,7 @@ def _ways(found: Capacity) -> Iterator[Block]:
 
 
 def _levels(found: Capacity) -> Iterator[Block]:
-    several = len(found.pod_sets) > 1
+    several = len({level.pod_set for level in found.levels}) > 1
     rows = []
     for level in found.levels:
         rows.append(
@@ -132,7 +134,7 @@ def _histogram(level: LevelRoom) -> str:
 
 
 def _domains(found: Capacity, wide: bool) -> Iterator[Block]:
-    several = len(found.pod_sets) > 1
+    several = len({level.pod_set for level in found.levels}) > 1
     levels = [level for level in found.levels if level.fullest]
     for level in levels:
         most = min(MOST, max(1, _LISTS // len(levels) - _AROUND))

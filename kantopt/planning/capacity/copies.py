@@ -6,8 +6,10 @@ level: nothing tells the gangs apart, and a pod set is as cheap with ten thousan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from kantopt.planning.question import Question
 from kantopt.problem.derived.focus import with_model
@@ -16,6 +18,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Metric, Model, Objective
+from kantopt.schema.quantity import to_base
 from kantopt.verify.metrics import bound_of, measure
 
 MOVES = Tier(Metric.MOVES, "pods")
@@ -65,20 +68,25 @@ class Copies:
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
-        """Pods of each set that a copy cannot do without: minima of a gang, else all pods."""
-        least = [self.job.least_of(podset) for podset in self.job.pod_sets]
-        if not (self.job.min_count or any(least)):
-            least = [podset.count for podset in self.job.pod_sets]
-        elif len(least) == 1:
-            least = [max(least[0], self.job.min_count or 0)]
+        """Pods of each set that a copy cannot do without: of a gang the fewest, else all pods."""
+        podsets, least = self.job.pod_sets, self.job.min_count or 0
+        if not (least or any(map(self.job.least_of, podsets))):
+            return tuple(Need(podset, podset.count) for podset in podsets)
+        every = sum(podset.count for podset in podsets)
         return tuple(
-            Need(podset, pods) for podset, pods in zip(self.job.pod_sets, least, strict=True)
+            Need(podset, max(self.job.least_of(podset), least - (every - podset.count)))
+            for podset in podsets
         )
+
+    @cached_property
+    def over_all(self) -> int:
+        """Fewest pods of a copy, where its least can be had in several ways; else 0."""
+        least = self.job.min_count or 0
+        return least if sum(need.pods for need in self.needs) < least else 0
 
     @cached_property
     def one(self) -> Job:
         """A copy with its least pods; as it is where its least can be had in several ways."""
-        several = sum(need.pods for need in self.needs) < (self.job.min_count or 0)
         podsets, uneven = [], False
         for need in self.needs:
             request = need.pod_set.topology_request
@@ -86,7 +94,7 @@ class Copies:
             uneven = uneven or need.pods % size > 0
             pods = {"count": need.pods, "min_count": need.pods}
             podsets += [need.pod_set.model_copy(update=pods)] if need.pods else []
-        if several or uneven:
+        if self.over_all or uneven:
             return _fresh(self.job)
         whole = {"pod_sets": tuple(podsets), "min_count": None}
         return _fresh(self.job.model_copy(update=whole))
@@ -305,18 +313,45 @@ def most_copies(copies: Copies) -> int:
 
     Copies that are no one pod set are looked at pod set by pod set, as if its pods could lie
     anywhere: what the cluster and the quota have room for of it, divided by what a copy needs.
+    Where that is so many pods over several sets, so are these, by what each asks for at least.
     """
     if copies.pods:
         return _most(copies)
+    needs = [need for need in copies.needs if need.pods]
+    least = _least_of(copies.job.pod_sets) if copies.over_all else None
+    if least is not None:
+        needs.append(Need(least, copies.over_all))
     found = []
-    for need in copies.needs:
-        if need.pods:
-            loose = {"count": 1, "min_count": 1, "topology_request": None}
-            podsets = (need.pod_set.model_copy(update=loose),)
-            update = {"pod_sets": podsets, "min_count": None, "topology_request": None}
-            alone = Copies(copies.question, copies.model, copies.job.model_copy(update=update))
-            found.append(_most(alone) // need.pods)
+    for need in needs:
+        loose = {"count": 1, "min_count": 1, "topology_request": None}
+        podsets = (need.pod_set.model_copy(update=loose),)
+        update = {"pod_sets": podsets, "min_count": None, "topology_request": None}
+        alone = Copies(copies.question, copies.model, copies.job.model_copy(update=update))
+        found.append(_most(alone) // need.pods)
     return min(found, default=MOST_PODS)
+
+
+_PLACES = ("node_selector", "node_affinity", "volume_node_affinity", "tolerations")
+"""What decides where pods may go, and so for which typed quotas they count."""
+
+
+def _least_of(podsets: Sequence[PodSet]) -> PodSet | None:
+    """Return what each pod of some pod sets asks for at least; none if they go to other nodes."""
+    first = podsets[0]
+
+    def shared(*names: str) -> dict[str, Any]:
+        alike = (n for n in names if len({repr(getattr(podset, n)) for podset in podsets}) == 1)
+        return {name: getattr(first, name) for name in alike}
+
+    places = shared(*_PLACES)
+    if len(places) < len(_PLACES):
+        return None
+    names = set(first.requests).intersection(*(podset.requests for podset in podsets))
+    requests = {
+        name: min((podset.requests[name] for podset in podsets), key=partial(to_base, name))
+        for name in sorted(names)
+    }
+    return PodSet(name=first.name, count=1, requests=requests, **places, **shared("devices"))
 
 
 def _most(copies: Copies) -> int:

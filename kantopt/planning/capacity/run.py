@@ -86,6 +86,7 @@ def capacity(
             for need in copies.needs
             if need.pods
         ),
+        min_count=copies.over_all or None,
         model=model.metadata.name,
         rooms=tuple(rooms),
         largest_gang=levels.largest_gang,

@@ -95,6 +95,10 @@ class Capacity(ClusterAnswer):
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that is copied")
     pod_sets: tuple[CapacityPodSet, ...] = Field(description="what each copy needs at least")
+    min_count: Count | None = Field(
+        default=None,
+        description="pods that each copy needs at least over all pod sets; none: those of each set",
+    )
     model: str = Field(description="name of the model whose rules hold")
     rooms: tuple[Room, ...] = Field(description="how many more fit")
     largest_gang: Count | None = Field(

@@ -182,17 +182,15 @@ def test_what_a_system_can_say_comes_back(
 
 
 OWN: dict[str, ExportName] = {"native": "kubernetes", "topograph": "kubernetes"}
+RENAMED = {"nodes.labels", "topology.name", "topology.nodeLabel"}
 CHANGED = {
     "kai/fractions": {"jobs.podSets.notModelled", "queues.resources.held"},
-    # Whose room is kept runs nowhere yet: no annotation keeps it from the more important.
-    "koordinator/reservation-owners": {"jobs.podSets.preemptible"},
+    "koordinator/reservation-owners": {"jobs.podSets.preemptible"},  # they have not started
     "kueue/admitted-with-topology": {"metadata.capturedAt"},
     "kueue/cohort-tree-of-flavors": {"pending.preemptionPolicy"},  # all get a topology
     "kueue/stopped-and-finished": {"metadata.capturedAt"},
     # Levels by labels of nodes become HyperNodes.
-    "volcano/job-without-pods": {"nodes.labels", "topology.name", "topology.nodeLabel"},
-    "volcano/queues": {"nodes.labels", "topology.name", "topology.nodeLabel"},
-    "volcano/running-gang": {"nodes.labels"} | {"topology.name", "topology.nodeLabel"},
+    **{f"volcano/{case}": RENAMED for case in ("job-without-pods", "queues", "running-gang")},
 }
 """What of a fixture comes back different, all of it told; of others nothing does."""
 

@@ -52,6 +52,15 @@ def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Place) -> bool:
     )
 
 
+AHEAD = "from "
+"""Begins the value of a taint that keeps away whoever would still run at a time to come."""
+
+
+def is_ahead(mark: Mark) -> bool:
+    """Whether a taint is for a time to come: who is there already may end before."""
+    return mark.value.startswith(AHEAD)
+
+
 def tolerates(tolerations: Iterable[Toleration], taint: Mark, *, for_a_time: bool = False) -> bool:
     """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away.
 

@@ -17,9 +17,9 @@ from kantopt.formats.slurm.export_nodes import (
     gres_text,
     marks,
     node_text,
-    reservation_text,
     topology_text,
 )
+from kantopt.formats.slurm.export_reservations import limit_text, reservations_text
 from kantopt.formats.slurm.policy import STEP
 from kantopt.formats.slurm.records import MIB
 from kantopt.schema.dump import dump_data
@@ -87,12 +87,13 @@ def _texts(snapshot: ClusterSnapshot, jobs: Sequence[Job], ids: Sequence[str]) -
     nodes = snapshot.nodes
     yield from (node_text(node) for node in nodes)
     yield from _partitions(nodes, jobs)
-    for name in sorted({m for node in nodes for m in marks(node.labels, names.RESERVATION)}):
-        yield reservation_text(name, nodes, _drawn(name, jobs))
-    yield from (job_text(job, number) for job, number in zip(jobs, ids, strict=True))
+    yield from reservations_text(nodes, jobs)
+    moment = snapshot.metadata.captured_at
+    for job, number in zip(jobs, ids, strict=True):
+        yield job_text(job, number, limit_text(job.pod_sets[0], nodes, moment))
     yield topology_text(snapshot)
     yield from _queues(snapshot.queues)
-    seconds = time_text(snapshot.metadata.captured_at)
+    seconds = time_text(moment)
     exempt = {job.min_runtime for job in jobs if job.min_runtime}
     graces = [_grace(podset) for job in jobs for podset in job.pod_sets]
     on = bool(exempt) or any(graces) or any(map(_evictable, jobs))
@@ -168,18 +169,6 @@ def _evictable(job: Job) -> bool:
 
 def _grace(podset: PodSet) -> int:
     return max((ref.grace_period_seconds or 0 for ref in podset.refs), default=0)
-
-
-def _drawn(name: str, jobs: Sequence[Job]) -> set[str]:
-    """Users whose jobs a reservation takes though they did not ask for it."""
-    key = f"{names.RESERVATION}{name}"
-    return {
-        podset.labels.get(names.USER, job.namespace)
-        for job in jobs
-        for podset in job.pod_sets
-        if key not in podset.node_selector
-        and any(toleration.key == key for toleration in podset.tolerations)
-    }
 
 
 def _queues(queues: Sequence[Queue]) -> Iterator[str]:

@@ -24,16 +24,16 @@ def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None and "+" not in name
 
 
-def job_text(job: Job, number: str) -> str:
-    """Write a job under an id; each pod set with an id of its own is a component."""
+def job_text(job: Job, number: str, limit: str) -> str:
+    """Write a job under an id, with a limit of time; pod sets with ids are its components."""
     parts: dict[str, list[PodSet]] = {}
     for podset in job.pod_sets:
         match = re.match(r"\d+\+(\d+)", podset.name)
         parts.setdefault(match[1] if match else "", []).append(podset)
-    return "".join(_record(job, number, offset, podsets) for offset, podsets in parts.items())
+    return "".join(_record(job, number, limit, *part) for part in parts.items())
 
 
-def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> str:
+def _record(job: Job, number: str, limit: str, offset: str, podsets: Sequence[PodSet]) -> str:
     first = podsets[0]
     running = any(podset.assignments for podset in podsets)
     labels = first.labels
@@ -61,6 +61,7 @@ def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> st
         f"Requeue={int(requeue)} Restarts=0 BatchFlag=1",
         f"SubmitTime={time_text(job.creation_time)} EligibleTime={time_text(job.creation_time)}",
         f"StartTime={time_text(job.start_time) if running else 'Unknown'} EndTime=Unknown",
+        f"TimeLimit={limit or '(null)'}",
         f"Partition={labels.get(names.JOB_PARTITION, '') or 'all'}",
         *(_held(podsets) if running else _asked(podsets)),
         f"Features={_expression(first) or '(null)'}",

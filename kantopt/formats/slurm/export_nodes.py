@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION, is_counted
+from kantopt.formats.slurm.names import FEATURE, PARTITION, is_counted
 from kantopt.formats.slurm.records import MIB
 from kantopt.formats.slurm.topology import BLOCK
 from kantopt.formats.slurm.tres import types_of
@@ -59,18 +59,6 @@ def _name(key: str) -> str:
     if key == GPU:
         return "gpu"
     return key.removeprefix("gres/").partition(":")[0] if key.startswith("gres/") else ""
-
-
-def reservation_text(name: str, nodes: Sequence[Node], users: Iterable[str]) -> str:
-    """Write a reservation that holds its nodes now; jobs of its users come without asking."""
-    drawn = ",".join(sorted(users))
-    hosts = [node.name for node in nodes if f"{RESERVATION}{name}" in node.labels]
-    flags = "MAGNETIC,SPEC_NODES" if drawn else "SPEC_NODES"
-    return (
-        f"ReservationName={name}\n"
-        f"   Nodes={compress_hostlist(hosts)} NodeCnt={len(hosts)} Flags={flags}\n"
-        f"   Users={drawn or '(null)'} Accounts=(null) State=ACTIVE\n\n"
-    )
 
 
 def topology_text(snapshot: ClusterSnapshot) -> str:

@@ -17,6 +17,7 @@ from kantopt.formats.slurm.eligible import (
 from kantopt.formats.slurm.identity import labels_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.policy import STEP, Standing
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.reservations import tolerations
 from kantopt.formats.slurm.shapes import Shape, held, is_of_user, wanted
 from kantopt.formats.slurm.states import is_suspended, may_requeue
 from kantopt.formats.slurm.surroundings import Piece, Surroundings
@@ -236,8 +237,15 @@ class JobsReader:
         role = piece.id if "+" in piece.id else "main"
         if number:
             role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"
-        closing = around.reservations.closing(record, "" if hosts else piece.id) - {*hosts}
-        never = never if piece.chosen else (*never, *closing)
+        since = record.time("StartTime") if piece.chosen else around.moment
+        closing = around.reservations.closing(record, "" if hosts else piece.id, since)
+        borne = around.reservations.borne(record, since, closing)
+        if piece.chosen:
+            # What has changed since may have let it come to its own nodes, and to no others.
+            sure = borne.union(record.listed(names.FORESEEN))
+            doubted = around.reservations.beside(hosts, sure)
+            borne |= doubted.keys()
+            never = (*never, *frozenset().union(*doubted.values()).difference(hosts))
         features, eligible = self._eligible(piece, only, never, lone=(of or shape.count) == 1)
         refs = tuple(
             PodRef(
@@ -258,7 +266,6 @@ class JobsReader:
         # What is asked of two pod sets together stands in their job.
         waits = piece.state == "pending"
         request = self._closeness(record, shape.count) if waits and not number else None
-        reserved = tuple(filter(None, (record.text("Reservation"),)))
         return PodSet(
             name=role,
             count=shape.count,
@@ -268,7 +275,7 @@ class JobsReader:
             node_selector=eligible.selector(),
             node_affinity=eligible.terms(),
             preferred_node_affinity=preferred(record, around.notes),
-            tolerations=around.reservations.tolerated(reserved, user_of(record), owner_of(record)),
+            tolerations=tolerations(borne),
             topology_request=request,
             pod_anti_affinity=tuple(away),
             terminating=piece.state == "completing",

@@ -29,6 +29,8 @@ SHARES = 1024
 CHOSEN = "Chosen"
 """Mark of the record of a job that has got its nodes since an earlier snapshot: it counts as one
 that waits, for the shares of nodes that it holds."""
+FORESEEN = "Foreseen"
+"""Reservations that were to come when such a job got its nodes, as they are known now."""
 
 
 def is_counted(resource: str) -> bool:

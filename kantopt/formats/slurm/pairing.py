@@ -20,6 +20,7 @@ from kantopt.formats.slurm.partitions import Partitions
 from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy
 from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.reservations import least_time
 from kantopt.formats.slurm.states import State, held, is_held, is_suspended, state_of
 from kantopt.schema.answers.history import Became, Fate, History
 from kantopt.schema.eligibility import CORDONED
@@ -56,7 +57,19 @@ class SlurmDumps:
             for name, node in nodes[1].items()
             if name in nodes[0] and _reason(node) != _reason(nodes[0][name])
         ]
-        self._reservations = {*rest.named("ReservationName")}
+        self._reservations = rest.named("ReservationName")
+        told = before.named("ReservationName")
+        self._foreseen = {
+            name: _start(record)
+            for name, record in self._reservations.items()
+            if name in told and _terms(record) == _terms(told[name])
+        }
+        # One that was put off may have kept jobs away before.
+        for k, record in enumerate(self._rest):
+            was = told.get(record.name) if record.kind == "ReservationName" else None
+            if was is not None and _start(was) < _start(record):
+                fields = {**record.fields, "StartTime": was.text("StartTime")}
+                self._rest[k] = replace(record, fields=fields)
         self._boots = {name: node.time("BootTime") for name, node in nodes[1].items()}
         self._down = {name for name, node in nodes[1].items() if is_gone(node)}
         self._partitions = Partitions(rest)
@@ -134,7 +147,7 @@ class SlurmDumps:
                 if now.state == "completing" or now.job in kept or self._has_no_cpus(record):
                     there |= {now.key(host) for host in now.hosts}
                 else:
-                    record = self._chosen(record)
+                    record = self._chosen(record, was)
                     places |= {now.key(host): host for host in now.hosts}
             records[id(now.record)] = record
         history = History(
@@ -155,9 +168,19 @@ class SlurmDumps:
         """Whether a job has no CPUs of its own: what it took of them at its start is not known."""
         return is_suspended(record) or self._partitions.shares_cpus(record)
 
-    def _chosen(self, record: Record) -> Record:
-        """Return the record of a job that has its nodes as that of one that waits for them."""
+    def _chosen(self, record: Record, was: Attempt | None) -> Record:
+        """Return the record of a job that has its nodes as that of one that waits for them.
+
+        Its limit may have been changed before it started or since: the longer one opens less.
+        """
         fields = {**record.fields, names.CHOSEN: "1", "JobState": "PENDING", "Reason": ""}
+        before, now = None if was is None else least_time(was.record), least_time(record)
+        if was is not None and (before or 0) > (now or 0):
+            fields |= {key: was.record.text(key) for key in ("TimeLimit", "TimeMin")}
+        known = was is not None and before == now
+        started = record.time("StartTime") or ""
+        foreseen = (name for name, start in self._foreseen.items() if known or start <= started)
+        fields[names.FORESEEN] = ",".join(foreseen)
         if record.text("Reservation") not in self._reservations:
             fields["Reservation"] = ""  # it has come and gone meanwhile
         return replace(record, fields=fields)
@@ -243,6 +266,16 @@ def _waited_for(record: Record, lost: str, *, once: bool) -> bool:
 def _reason(node: Record) -> tuple[str, str]:
     """Return why a node is drained or down, and since when where that is not told with it."""
     return node.text("Reason"), node.text("ReasonTime")
+
+
+def _terms(reservation: Record) -> tuple[object, ...]:
+    """Return what of a reservation says when its nodes are closed, and to whom."""
+    listed = (frozenset(reservation.listed(key)) for key in ("Flags", "Users", "Accounts"))
+    return _start(reservation), frozenset(reservation.hosts("Nodes")), *listed
+
+
+def _start(reservation: Record) -> str:
+    return reservation.time("StartTime") or ""
 
 
 def _runs_on(was: Attempt | None, now: Attempt) -> bool:

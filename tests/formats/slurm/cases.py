@@ -38,6 +38,7 @@ def _common(draw: Any, head: str) -> list[str]:
         f"Priority={draw(st.integers(1, 40))} Account={_pick(draw, ['(null)', 'team'])} QOS=normal",
         f"Requeue={draw(st.integers(0, 1))} BatchFlag=1",
         f"SubmitTime={START + draw(st.integers(0, 500))}",
+        f"TimeLimit={_pick(draw, ['', '05:00', '01:00:00', 'UNLIMITED'])}",
         f"Partition={_pick(draw, ['main', 'urgent', 'main,urgent'])}",
         f"Features={_pick(draw, CONSTRAINTS)}",
         f"OverSubscribe={_pick(draw, ['OK', 'OK', 'USER', 'NO'])} "
@@ -115,6 +116,11 @@ def clusters(draw: Any) -> str:
         text += (
             f"ReservationName=held Nodes={nodes[0]} Users={users} Flags={flags} State=ACTIVE\n\n"
         )
+    for name, ahead in (("soon", 500), ("late", 5000)):
+        if draw(st.booleans()):
+            begins = f"StartTime={START + 1000 + ahead} EndTime={START + 9000}"
+            text += f"ReservationName={name} Nodes={draw(st.sampled_from(nodes))} {begins} "
+            text += f"Users=alice Flags={_pick(draw, ['MAGNETIC', 'MAINT'])} State=INACTIVE\n\n"
     if draw(st.booleans()):
         text += f"SwitchName=s1 Nodes={','.join(nodes[:2])}\n"
         if nodes[2:]:

@@ -74,7 +74,7 @@ def test_no_limit_of_time_is_one_that_no_reservation_comes_after(
 ) -> None:
     found = read(time_limit=limit)
     assert any("would end" in line for line in found.notes) is closed
-    assert bool(found.pending.jobs[0].pod_sets[0].node_affinity) is closed
+    assert bool(found.pending.jobs[0].pod_sets[0].tolerations) is not closed
 
 
 @pytest.mark.parametrize(("memory", "share"), [(1024, None), (None, 1024)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from kantopt.planning.explain.quoting import quoted
@@ -10,8 +10,10 @@ from kantopt.planning.explain.remedies.fewest import Change, Scale, fewest, need
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.words import listed
+from kantopt.problem.cluster import Taint
 from kantopt.problem.derived.focus import wanted_pods
 from kantopt.problem.job import TopologyNeed
+from kantopt.schema.eligibility import AHEAD, is_ahead
 from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
@@ -66,17 +68,29 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
                 yield from _uncordoned(w, names)
             continue
         if "taint" in reason.text:
-            keys = {taint.key for n in reason.nodes for taint in w.asked.nodes[n].taints}
-            edits = tuple(
-                f"set={quoted(w.job.name)}:tolerate={quoted(key)}" for key in sorted(keys)
-            )
-            text = f"tolerate the taint {listed(sorted(keys))} of {plural(len(names), 'node')}"
+            taints = {taint for n in reason.nodes for taint in w.asked.nodes[n].taints}
+            keys = sorted({taint.key for taint in taints})
+            edits = tuple(f"set={quoted(w.job.name)}:tolerate={quoted(key)}" for key in keys)
+            text = _tolerating(taints, plural(len(names), "node"))
         elif "affinity" in reason.text:
             edits = (f"set={quoted(w.job.name)}:nodeSelector=none",)
             text = f"ask for no node selector or affinity{_selected(w)}"
         else:
             continue
         yield from w.either("admit-nodes", text, "", edits)
+
+
+def _tolerating(taints: Collection[Taint], nodes: str) -> str:
+    """Words for what lets pods onto nodes in spite of their taints."""
+    ahead = [taint for taint in taints if is_ahead(taint)]
+    now = listed(sorted({taint.key for taint in taints if not is_ahead(taint)}))
+    later = listed(sorted({taint.key for taint in ahead}))
+    until = min((taint.value.removeprefix(AHEAD) for taint in ahead), default="")
+    parts = (
+        f"tolerate the taint {now} of {nodes}" * bool(now),
+        f"end by {until} by a shorter limit, before {later} closes {nodes}" * bool(later),
+    )
+    return " and ".join(filter(None, parts))
 
 
 def _selected(w: Workshop) -> str:

@@ -54,6 +54,7 @@ _JOB: Names = {
     "HetJobOffset": ("het_job_offset",),
     "SegmentSize": ("segment_size",),
     "OverSubscribe": ("shared",),
+    "AdminComment": ("admin_comment",),
     "SwitchCount": ("required_switches", "minimum_switches"),
     "ClusterName": ("cluster",),
 }
@@ -61,6 +62,7 @@ _JOB_TIMES = {
     "SubmitTime": "submit_time",
     "EligibleTime": "eligible_time",
     "StartTime": "start_time",
+    "EndTime": "end_time",
     "LastSchedEval": "last_sched_evaluation",
 }
 _JOB_LIMITS = {"TimeLimit": "time_limit", "TimeMin": "time_minimum"}
@@ -81,10 +83,15 @@ _NODE: Names = {
     "ReservationName": ("reservation",),
     "Reason": ("reason",),
     "ReasonTime": ("reason_changed_at",),
+    "BootTime": ("boot_time",),
 }
 _PARTITION: Names = {
     "PartitionName": ("name",),
     "MaxNodes": ("maximums.nodes", "maximum_nodes_per_job", "max_nodes_per_job"),
+    "MinNodes": ("minimums.nodes", "min nodes per job"),
+    "JobDefaults": ("defaults.job",),
+    "DefMemPerCPU": ("defaults.partition_memory_per_cpu", "default_memory_per_cpu"),
+    "DefMemPerNode": ("defaults.partition_memory_per_node", "default_memory_per_node"),
     "PriorityTier": ("priority.tier", "priority_tier"),
     "PreemptMode": ("preemption_mode",),
     "GraceTime": ("preemption_grace_time", "grace_time"),
@@ -109,6 +116,8 @@ _SINFO: Names = {
     "Gres": ("gres.total",),
     "Partitions": ("partition.name",),
     "ReservationName": ("reservation",),
+    "Reason": ("reason.description",),
+    "ReasonTime": ("reason.time",),
 }
 """Of like nodes, of which the least of each amount is known."""
 _RESERVATION: Names = {
@@ -121,6 +130,8 @@ _RESERVATION: Names = {
     "Users": ("users",),
     "Accounts": ("accounts",),
 }
+_FLAGS = {"Default": "default", "ExclusiveUser": "exclusive_user"}
+"""Of partitions; 22.05 tells them."""
 _ERROR: Names = {"text": ("description", "error")}
 """What is wrong; 22.05 knows no description."""
 _FORCE = 0x8000
@@ -255,6 +266,8 @@ def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator
 def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     fields = _named(item, _PARTITION)
     fields["OverSubscribe"] = _oversubscribe(item)
+    flags = _plain(item.get("flags")).lower().split(",")
+    fields |= {key: "YES" for key, flag in _FLAGS.items() if flag in flags}
     yield Record("PartitionName", fields, file, problems)
 
 

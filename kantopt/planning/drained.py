@@ -120,7 +120,7 @@ def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) 
     if _fixed(instance, podset):
         if instance.model.limits.moves == 0:
             return "no pod may move (limit moves: 0)"
-        return f"not movable{stays_words((podset,))}"
+        return _limited_job(instance, state, podset) or _not_movable(podset)
     budgets = [instance.budgets[b] for b in podset.budgets]
     if instance.on(Rule.DISRUPTION) and instance.job_of(podset.index).move_mode == "restart":
         if len(budgets) > 1:
@@ -128,7 +128,7 @@ def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) 
         if any(budget.allowed == 0 for budget in budgets):
             return f"disruption budget {budgets[0].name} allows 0"
     if podset.job in instance.together:
-        return _why_together(instance, podset.job)
+        return _why_together(instance, state, podset.job)
     return _limited(instance, state, podset) or _beside(state, podset, there)
 
 
@@ -141,21 +141,33 @@ def _limited(instance: Instance, state: State, podset: PodSet) -> str:
     """Say which limit of moves a plan has used up, or why the job has one that bears nothing."""
     if not instance.on(Rule.LIMITS):
         return ""
-    most, job = instance.model.limits.moves, instance.jobs[podset.job]
+    most = instance.model.limits.moves
     if most is not None and state.pace.moves >= most:
         return f"no more pods may move (limit moves: {most})"
+    return _limited_job(instance, state, podset)
+
+
+def _limited_job(instance: Instance, state: State, podset: PodSet) -> str:
+    """Say that a plan moves as many pods of a job as it bears; nothing if it bears more."""
+    job = instance.jobs[podset.job]
+    if job.most_moves is None or not instance.on(Rule.LIMITS):
+        return ""
     step = Step(instance, instance.current, state.placement())
     moved = sum(map(step.moved, instance.running_of(podset.job)))
-    if job.most_moves is not None and moved >= job.most_moves:
-        own = job.most_moves == job.max_moves
-        if own and podset.stays and not moved:
-            return f"not movable{stays_words((podset,))}"
-        why = "maxMoves, of a Job its backoffLimit: --disturb backoff-limit"
-        why = why if own else "limit movesPerJob"
-        if not moved:
-            return f"none of its job's pods may move ({why})"
-        return f"{moved} of its job's pods {'moves' if moved == 1 else 'move'}, no more may ({why})"
-    return ""
+    if moved < job.most_moves:
+        return ""
+    own = job.most_moves == job.max_moves
+    if own and podset.stays and not moved:
+        return _not_movable(podset)
+    why = "maxMoves, of a Job its backoffLimit: --disturb backoff-limit"
+    why = why if own else "limit movesPerJob"
+    if not moved:
+        return f"none of its job's pods may move ({why})"
+    return f"{moved} of its job's pods {'moves' if moved == 1 else 'move'}, no more may ({why})"
+
+
+def _not_movable(podset: PodSet) -> str:
+    return f"not movable{stays_words((podset,))}"
 
 
 def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
@@ -217,14 +229,15 @@ def stays_words(podsets: Iterable[PodSet]) -> str:
     return f": {' and '.join(words)}" if words else ""
 
 
-def _why_together(instance: Instance, j: int) -> str:
+def _why_together(instance: Instance, state: State, j: int) -> str:
     """Say what keeps a job that restarts as a whole: a pod that may not, a limit, or the room."""
     said = f"all {instance.running_pods(j)} pods of the job restart together"
     running = instance.running_of(j)
     for s in running:
         if _fixed(instance, instance.podsets[s]):
             podset = instance.podsets[s]
-            return f"{said}, and {podset.name} is not movable{stays_words((podset,))}"
+            limited = "" if podset.stays else _limited_job(instance, state, podset)
+            return f"{said}, and {limited or f'{podset.name} is {_not_movable(podset)}'}"
     if freedom_of(instance).moves[running[0]]:
         return f"{said}: no place for all of them elsewhere was found"
     if bounded := _too_many(instance, running):

@@ -144,3 +144,16 @@ def test_a_bare_pod_that_may_be_evicted_is_not_moved(cli: Cli) -> None:
     forced = json.loads(cli(*clear, "--disturb", "no-controller").out)
     assert forced["summary"]["movedPods"] == 1
     assert any("nobody makes pods without a controller anew" in text for text in forced["warnings"])
+
+
+@pytest.mark.parametrize(("limit", "failed"), [(0, 0), (6, 6)])
+@pytest.mark.usefixtures("files")
+def test_a_job_that_bears_no_failure_is_said_to_stay_for_it(
+    cli: Cli, limit: int, failed: int
+) -> None:
+    sweep = pod("sweep-0", on="a", owner="Job/sweep")
+    dump = {"items": [node("a"), node("b"), job(limit, failed), sweep]}
+    Path("dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", **dump}))
+    out = " ".join(cli("drain", "a", "-f", "dump.json").out.split())
+    why = "none of its job's pods may move (maxMoves, of a Job its backoffLimit"
+    assert f"stays on a: default/sweep/main, {why}: --disturb backoff-limit)" in out

@@ -124,6 +124,18 @@ def test_that_nobody_is_seen_for_whom_a_pod_was_preempted_is_told(
     assert any("1 pod had to go that was preempted" in line for line in left_out) is told
 
 
+def test_who_runs_elsewhere_since_it_was_preempted_is_judged_as_a_move() -> None:
+    victim = p("v-1", "a", "4", owner="ReplicaSet/v", priority=5)
+    again = p("v-2", "b", "4", owner="ReplicaSet/v", priority=5)
+    first = [n("a"), n("b"), n("c"), victim, p("w", "", "4", priority=9)]
+    gone = ended(victim, "Failed", why="PreemptionByScheduler")
+    later = [n("a"), n("b"), n("c"), gone, again, p("w", "a", "4", priority=9)]
+    certificate = certified(DumpPair("", first, later))
+    assert certificate.verdict == "BETTER"
+    assert len(certificate.plan.moves) == 1
+    assert not any("nothing is judged of it" in line for line in certificate.assumed.left_out)
+
+
 def judged(first: list[Object], later: list[Object]) -> list[str]:
     """Rules that came to be broken between two dumps."""
     model, raws, after = load_model("mixed"), raws_of(first), raws_of(later)

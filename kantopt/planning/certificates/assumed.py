@@ -63,6 +63,7 @@ def _left_aside(plan: Plan) -> Iterator[str]:
 
 def _unexplained(history: History, plan: Plan) -> Iterator[str]:
     judged = {pod.uid for item in plan.evictions for pod in item.pods}
+    judged |= {pod.uid for move in plan.moves for pod in move.pods}
     pods = sum(
         fate.became == "preempted" and fate.uid not in judged and not fate.unduly
         for fate in history.gone

@@ -11,7 +11,7 @@ from typing import Any
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.problem.chosen import asked_for
-from kantopt.problem.counted import counted, counted_domains
+from kantopt.problem.counted import counted, counted_domains, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.misnamed import Names
 from kantopt.problem.tiers import Tier, tiers_of
@@ -178,6 +178,10 @@ def _left(
         text = (
             f"goal {goal.text}: {wanted} {what} are more than all that there is; planned for {most}"
         )
+        takes_class = goal.text.startswith("empty-") and "class" not in goal.nodes
+        selector = goal.nodes.get("selector", "")
+        if not most and takes_class and counted_nodes(goal.instance, selector, "cpu"):
+            text += "; nodes without GPUs count with class=cpu"
         wishes.beyond.append(text)
         return {"target": 0, "beyond": wanted - most}
     return {"target": most - wanted}

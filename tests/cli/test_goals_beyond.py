@@ -55,6 +55,16 @@ def test_a_goal_beyond_all_that_there_is_says_what_was_asked_for_and_by_how_much
     assert f"missed by {said}" in cli("show", "plan.json").out
 
 
+def test_a_goal_of_nodes_without_gpus_says_how_these_count(cli: Cli) -> None:
+    plain = "- {name: c, labels: {rack: r3}, allocatable: {cpu: 8}}\njobs:"
+    Path("snap.yaml").write_text(SNAPSHOT.replace("jobs:", plain))
+    said = "nodes without GPUs count with class=cpu"
+    for goal in ("empty-nodes=1,selector=rack=r3", "empty-domain=rack:1,selector=rack=r3"):
+        assert said in cli("defrag", "snap.yaml", "--goal", goal).out
+        assert "reached" in cli("defrag", "snap.yaml", "--goal", f"{goal},class=cpu").out
+    assert said not in cli("defrag", "snap.yaml", "--goal", "empty-nodes=9").out
+
+
 def test_two_goals_beyond_all_that_there_is_are_one_twice(cli: Cli) -> None:
     done = cli("defrag", "snap.yaml", "--goal", "empty-nodes=8", "--goal", "empty-nodes=9")
     assert done.code == 64

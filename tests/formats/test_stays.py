@@ -134,8 +134,10 @@ def test_a_budget_whose_spec_is_newer_than_its_status_allows_nothing() -> None:
     budget["metadata"]["generation"] = 2
     for seen, allowed in ((1, 0), (2, 3)):
         budget["status"] = {"disruptionsAllowed": 3, "observedGeneration": seen}
-        (found,) = read(node("a"), budget, pod("p", on="a")).snapshot.pod_disruption_budgets
+        imported = read(node("a"), budget, pod("p", on="a"))
+        (found,) = imported.snapshot.pod_disruption_budgets
         assert found.disruptions_allowed == allowed
+        assert any("older spec: 1 (b)" in line for line in imported.notes) is not bool(allowed)
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,10 @@ def test_of_a_pod_set_that_is_partly_on_a_node_that_is_not_ready_that_part_stays
     (violation,) = check(instance, put(instance, {"r": ["a", "b"]}), [Rule.PINNED])
     assert violation.message == "1 of 0 pods moved off dead (not ready)"
     assert not check(instance, put(instance, {"r": ["a"]}), [Rule.PINNED])
+    whole = instance_of(nodes, [job("r", pods(on=["dead"]))])
+    assert not whole.podsets[0].movable
+    (violation,) = check(whole, put(whole, {"r": ["a"]}), [Rule.PINNED])
+    assert violation.message == "1 of 0 pods moved off dead (not ready)"
 
 
 def test_gpus_of_nodes_that_nobody_can_use_are_not_left_unallocated() -> None:

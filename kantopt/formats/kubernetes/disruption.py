@@ -110,7 +110,9 @@ def read_budget(budget: View, notes: Notes) -> PodDisruptionBudget | None:
         return None
     allowed = status.integer("disruptionsAllowed")
     if (metadata.integer("generation") or 0) > (status.integer("observedGeneration") or 0) > 0:
-        allowed = 0  # what it allows was worked out for an older spec: evictions are refused
+        allowed = 0
+        text = "disruption budgets that allow nothing, as their status is of an older spec"
+        notes.add(text, name)
     least = most = None
     if allowed is None:
         most = _share(spec, "maxUnavailable")

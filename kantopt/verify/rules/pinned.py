@@ -19,14 +19,17 @@ def check_pinned(step: Step) -> Iterator[Violation]:
         subject = step.instance.subject(podset.index)
         if not podset.preemptible and step.evicted(podset.index):
             yield Violation(Rule.PINNED, subject, f"{step.evicted(podset.index)} of 0 pods evicted")
-        if not podset.movable and step.moved(podset.index):
-            yield Violation(Rule.PINNED, subject, f"{step.moved(podset.index)} of 0 pods moved")
-        elif podset.movable and step.instance.on_held(podset):
+        moved = 0 if podset.movable else step.moved(podset.index)
+        if podset.movable and step.instance.on_held(podset):
             before = step.instance.beside_held(step.before.podsets[podset.index])
             moved = step.instance.beside_held(step.after.podsets[podset.index]) - before
-            if moved > 0:
-                away = step.departures[podset.index]
-                nodes = sorted({x.node for x in away if x.node in step.instance.held})
-                names = ", ".join(step.instance.nodes[n].name for n in nodes)
-                text = f"{moved} of 0 pods moved off {names} (not ready)"
-                yield Violation(Rule.PINNED, subject, text)
+        if moved > 0:
+            text = f"{moved} of 0 pods moved{_off_held(step, podset.index)}"
+            yield Violation(Rule.PINNED, subject, text)
+
+
+def _off_held(step: Step, s: int) -> str:
+    """Name nodes that pods are not moved off, where a plan does."""
+    nodes = sorted({spot.node for spot in step.departures[s]} & step.instance.held)
+    names = ", ".join(step.instance.nodes[n].name for n in nodes)
+    return f" off {names} (not ready)" if names else ""

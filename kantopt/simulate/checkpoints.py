@@ -88,8 +88,8 @@ class Checkpoints:
             self.write()
 
     def write(self) -> None:
-        """Write the file, whole or not at all."""
-        if self._path is not None:
+        """Write the file, whole or not at all, if there is anything to keep."""
+        if self._path is not None and self._runs:
             runs = {str(run): self._runs[run] for run in sorted(self._runs)}
             shape = text_digest(form())
             data = {"kind": _KIND, "form": shape, "question": self._digest, "runs": runs}

@@ -89,6 +89,8 @@ def simulate(
             found[run] = one.run(partial(tell, run), partial(kept.keep, run, "begun"))
             if not stop.wished():
                 kept.keep(run, "done", found[run])
+    if stop.signal is not None:
+        kept.write()
     return [found[run] for run in sorted(found)]
 
 
@@ -121,17 +123,24 @@ class _Run:
     def run(self, tell: Callable[[int, int], None], keep: Callable[[Data], None]) -> History:
         """Simulate; tell and save now and then."""
         told = kept = elapsed()
+        plans = len(self._simulator.history.plans)
         while not self._stop.wished() and self._simulator.step():
             now = elapsed()
+            if self._stop.wished():
+                break
+            plans = len(self._simulator.history.plans)
             if now >= told + _TELL:
                 told = now
                 tell(self._simulator.settled, len(self._world.records))
-            if self._every is not None and now >= kept + self._every and not self._stop.wished():
+            if self._every is not None and now >= kept + self._every:
                 # It goes on from what was written, as it would after being killed.
                 text = json.dumps(saved(self._simulator))
                 keep(json.loads(text))
                 self._simulator = self._from(json.loads(text))
                 kept = elapsed()
+        stopped = self._stop.signal is not None and self._every is not None
+        if stopped and plans == len(self._simulator.history.plans):  # none was cut short by that
+            keep(json.loads(json.dumps(saved(self._simulator))))
         return self._simulator.finish()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -298,16 +299,17 @@ def test_killed_at_any_moment_and_resumed_it_gives_the_same_bytes(
     assert finish(start(kept)).out == whole.out
 
 
-def test_interrupted_it_tells_what_was_simulated(files: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_interrupted_it_tells_what_was_simulated_and_keeps_it(files: Path, workers: str) -> None:
     jobs = "".join(
         f"- {{name: j{i}, arrival: {7 * i}s, duration: 30s, "
         "podSets: [{count: 1, requests: {nvidia.com/gpu: 1}}]}\n"
         for i in range(4000)
     )
     (files / "long.yaml").write_text(TRACE.split("- {name: a", 1)[0] + jobs)
-    process = start(
-        ["simulate", "snap.yaml", "long.yaml", "--policy", "fgd", "--log-format", "json"]
-    )
+    asked = ["simulate", "snap.yaml", "long.yaml", "--policy", "fgd", "--policy", "conservative"]
+    kept = [*asked, "--checkpoint", "kept.json", "--workers", workers]
+    process = start([*kept, "--log-format", "json"])
     assert process.stderr is not None
     for line in process.stderr:
         if "jobs done" in line:
@@ -315,4 +317,7 @@ def test_interrupted_it_tells_what_was_simulated(files: Path) -> None:
     process.send_signal(signal.SIGINT)
     done = finish(process)
     assert done.code == 130
-    assert "interrupted; simulated 1 of 1 runs, so far: fgd on five" in done.out
+    assert re.search(r"interrupted; simulated [12] of 2 runs, so far: .*fgd on five", done.out)
+    assert "0" in json.loads(Path("kept.json").read_text())["runs"]
+    resumed = finish(start([*kept, "--resume", "-o", "json", "-q"]))
+    assert resumed.out == finish(start([*asked, "-o", "json", "-q"])).out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kantopt.problem.affinities import PodLabels
@@ -20,7 +20,7 @@ from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
-from kantopt.schema.eligibility import Mark, barriers, closed_by
+from kantopt.schema.eligibility import Mark, barriers, closed_by, is_ahead
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -290,6 +290,7 @@ class JobsBuilder:
                 podset.node_affinity,
                 podset.volume_node_affinity,
                 podset.tolerations,
+                podset.outlasts,
                 podset.preferred_node_affinity,
                 bool(barred),
             )
@@ -305,7 +306,7 @@ class JobsBuilder:
             closed = {
                 n: mark
                 for marks, nodes in self._fenced.items()
-                if (mark := closed_by(podset.tolerations, marks))
+                if (mark := closed_by(podset.tolerations, _heeded(podset, marks)))
                 for n in nodes
             }
             admits = frozenset(
@@ -321,6 +322,11 @@ class JobsBuilder:
             losses = rather.losses(admit) if rather.tells else {}
             self._places[ask] = _Places(allowed, emptied, over, closed, rather, losses)
         return self._places[ask]
+
+
+def _heeded(podset: docs.PodSet, marks: Iterable[Mark]) -> Iterator[Mark]:
+    """Yield what closes a node to pods: only those that outlast it heed a time to come."""
+    return (mark for mark in marks if podset.outlasts or not is_ahead(mark))
 
 
 def _queues(snapshot: ClusterSnapshot, resources: tuple[str, ...]) -> tuple[Queue, ...]:

@@ -53,11 +53,11 @@ def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Place) -> bool:
 
 
 AHEAD = "from "
-"""Begins the value of a taint that keeps away whoever would still run at a time to come."""
+"""Begins the value of a taint that keeps away whoever may still run at a time to come."""
 
 
 def is_ahead(mark: Mark) -> bool:
-    """Whether a taint is for a time to come: who is there already may end before."""
+    """Whether a taint is for a time to come: only pods that outlast it need to tolerate it."""
     return mark.value.startswith(AHEAD)
 
 

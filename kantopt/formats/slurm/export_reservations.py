@@ -39,6 +39,7 @@ def limit_text(podset: PodSet, nodes: Sequence[Node], moment: str | None) -> str
     if moment is None or not starts:
         return ""
     early = {*starts} & _tolerated(podset) - _drawn(podset, starts)
+    early = early if podset.outlasts else {*starts}
     if not early:
         return "UNLIMITED"
     until = datetime.fromisoformat(min(starts[name] for name in early))
@@ -72,7 +73,8 @@ def _unasked(podset: PodSet) -> set[str]:
 def _drawn(podset: PodSet, starts: Mapping[str, str]) -> set[str]:
     """Return those to come that a job tolerates for another reason than that it ends before."""
     mine = _tolerated(podset)
-    latest = max((start for name, start in starts.items() if name not in mine), default="")
+    shut = (start for name, start in starts.items() if podset.outlasts and name not in mine)
+    latest = max(shut, default="")
     return {name for name, start in starts.items() if name in mine and start <= latest}
 
 

@@ -276,6 +276,7 @@ class JobsReader:
             node_affinity=eligible.terms(),
             preferred_node_affinity=preferred(record, around.notes),
             tolerations=tolerations(borne),
+            outlasts=bool(closing),
             topology_request=request,
             pod_anti_affinity=tuple(away),
             terminating=piece.state == "completing",

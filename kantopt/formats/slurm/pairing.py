@@ -64,12 +64,14 @@ class SlurmDumps:
             for name, record in self._reservations.items()
             if name in told and _terms(record) == _terms(told[name])
         }
-        # One that was put off may have kept jobs away before.
+        # One that was to begin, and is gone or put off since, may have kept jobs away before.
+        coming = {name: r for name, r in told.items() if (self._moments[0] or "") < _start(r)}
         for k, record in enumerate(self._rest):
-            was = told.get(record.name) if record.kind == "ReservationName" else None
+            was = coming.get(record.name) if record.kind == "ReservationName" else None
             if was is not None and _start(was) < _start(record):
                 fields = {**record.fields, "StartTime": was.text("StartTime")}
                 self._rest[k] = replace(record, fields=fields)
+        self._rest += [r for name, r in coming.items() if name not in self._reservations]
         self._boots = {name: node.time("BootTime") for name, node in nodes[1].items()}
         self._down = {name for name, node in nodes[1].items() if is_gone(node)}
         self._partitions = Partitions(rest)

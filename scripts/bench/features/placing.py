@@ -76,6 +76,11 @@ def taints(stated: Stated) -> Stated:
     return _tolerant(made, (Toleration(key=LABEL, operator="Equal", value="all"),))
 
 
+def outlasting(stated: Stated) -> Stated:
+    """Every pod may still run when a taint for a time to come begins, of which no node has one."""
+    return each_pod_set(stated, lambda _, podset: {"outlasts": True})
+
+
 def tolerations(stated: Stated) -> Stated:
     """Every pod tolerates for five minutes what Kubernetes has every pod tolerate."""
     keys = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

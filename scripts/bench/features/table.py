@@ -127,6 +127,7 @@ _SINGLE = (
     ),
     Feature("taints", placing.taints, "all pods tolerate them", (_R.ELIGIBILITY,)),
     Feature("tolerations", placing.tolerations, "no node has these taints", (_R.ELIGIBILITY,)),
+    Feature("outlasting", placing.outlasting, "no taint is for a time to come", (_R.ELIGIBILITY,)),
     Feature(
         "spread", placing.spread, "no node has more pods of a job than there are", (_R.SPREAD,)
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from kantopt.formats.imported import Imported
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.planning.question import question_of
 from kantopt.schema.files import parse_documents
+from kantopt.schema.jobs import Job, PodSet
 from kantopt.verify.rules import check
 from tests.questions import model
 
@@ -85,6 +87,16 @@ def test_who_runs_stays_where_it_is_and_moves_to_no_node_that_is_reserved_before
     instance = question_of(parse_documents(text.encode(), "dump.txt")).instance(model("moves"))
     assert not check(instance, instance.current)
     assert not any(podset.allowed for podset in instance.podsets)
+
+
+def test_who_comes_without_a_limit_of_time_may_use_nodes_that_are_reserved_later() -> None:
+    text = NODES + reservation("n[1-2]") + "Configuration data as of 1788000000\n"
+    question = question_of(parse_documents(text.encode(), "dump.txt"))
+    wish = Job(name="wish", pod_sets=(PodSet(count=2, requests={"cpu": 8}),))
+    for lasting, nodes in ((False, {0, 1}), (True, set())):
+        podset = wish.pod_sets[0].model_copy(update={"outlasts": lasting})
+        asked = replace(question, pending=(wish.model_copy(update={"pod_sets": (podset,)}),))
+        assert asked.instance(model("moves")).podsets[0].allowed == nodes
 
 
 def test_limits_of_time_are_read_from_json_in_minutes() -> None:

@@ -200,11 +200,7 @@ class PodSet(Part):
         "(ReadWriteOncePod)",
     )
     tolerations: tuple[Toleration, ...] = Field(default=(), description="tolerated taints")
-    outlasts: bool = Field(
-        default=False,
-        description="its pods may still run when taints begin that are for a time to come (their "
-        "value is 'from' and a time): they arrive only where they tolerate these",
-    )
+    outlasts: bool = Field(default=False, description="may still run as taints 'from TIME' begin")
     topology_request: TopologyRequest | None = Field(
         default=None, description="closeness of this pod set's pods"
     )

@@ -18,6 +18,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.answers.explanation import Steps
 from kantopt.schema.answers.picture import Bar, Fate, Picture, Pods, Stay, Step
 from kantopt.schema.answers.plan import Plan, Unplaced
+from kantopt.schema.eligibility import is_ahead
 from kantopt.schema.hints import first_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import CLAIMED, gpu_milli
@@ -230,7 +231,7 @@ def _marks(node: Node, usual: frozenset[Taint]) -> Iterator[str]:
         yield "cordoned"
     if node.drained:
         yield "to be emptied"
-    for taint in (each for each in node.taints if each not in usual):
+    for taint in (each for each in node.taints if each not in usual and not is_ahead(each)):
         if taint.effect != "PreferNoSchedule" and not taint.key.startswith("node.kubernetes.io/"):
             value = f"={taint.value}" if taint.value else ""
             yield f"tainted {taint.key}{value}:{taint.effect}"

@@ -121,7 +121,7 @@ def least_disruption(desk: Desk) -> str:
 
 def before_disruption(desk: Desk) -> str:
     """Say why columns of disruption have no turn before the whole question has one."""
-    from kantopt.search.columns.program import DISRUPTION
+    from kantopt.verify.disturbance import DISRUPTION
 
     return "" if first_open(desk, DISRUPTION) else "something else is open first"
 

@@ -6,14 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kantopt.clock import Deadline
-from kantopt.problem.tiers import OF_WHO_IS_PLACED, Tier
+from kantopt.problem.tiers import DISTURBING, OF_WHO_IS_PLACED, Tier
 from kantopt.schema.model import Metric
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.homecoming import sent_home
 from kantopt.search.schedule import RELOCATION
-
-_HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 
 
 def offer_constructed(
@@ -33,13 +31,13 @@ def offer_constructed(
 
 def harm_first(tiers: Sequence[Tier]) -> bool:
     """Whether a model rather leaves a job pending than it evicts a pod or moves one."""
-    ranks = [tier.metric for tier in tiers if tier.metric in (Metric.UNPLACED, *_HARM)]
+    ranks = [tier.metric for tier in tiers if tier.metric in (Metric.UNPLACED, *DISTURBING)]
     return bool(ranks) and ranks[0] is not Metric.UNPLACED
 
 
 def who_is_open(best: Incumbent) -> bool:
     """Whether it is not proved who is placed and whom that harms."""
-    asked = (*OF_WHO_IS_PLACED, *_HARM)
+    asked = (*OF_WHO_IS_PLACED, *DISTURBING)
     tiers = enumerate(best.tiers)
     return any(tier.metric in asked and best.values[i] > best.floor(i) for i, tier in tiers)
 

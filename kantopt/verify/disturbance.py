@@ -6,6 +6,9 @@ from kantopt.problem.job import Job, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 
+DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+"""Metrics that count who is disturbed: above others they let pods do less."""
+
 
 def disturbance(tier: Tier, job: Job, podset: PodSet) -> tuple[int, int]:
     """Return what an eviction and what a move of one pod of a job add to a tier, at most.

@@ -49,3 +49,16 @@ def test_of_a_job_that_runs_pods_that_are_left_alone_keep_their_room() -> None:
     told = told_of([job("j", *mixed)])
     assert [part.pod_set for part in told.elsewhere] == ["y"]
     assert [other.places for other in told.elsewhere[0].alternatives] == [("c",)]
+
+
+def test_gpu_time_that_a_move_would_lose_does_not_hide_that_another_place_is_better() -> None:
+    mover = job("j", pods(gpu=1, on=["a"]), startTime="2026-01-01T00:50:00Z", moveMode="restart")
+    told = explained(
+        asked(
+            [node(name, gpu=8) for name in "ab"],
+            [mover, job("r", pods(gpu=1, on=["b"]))],
+            {"objectives": ["lost_gpu_seconds", "nodes_in_use"]},
+        )
+    )
+    [other] = told.elsewhere[0].alternatives
+    assert (other.verdict, other.objective) == ("better", "nodes_in_use")

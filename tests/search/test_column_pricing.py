@@ -15,9 +15,10 @@ from kantopt.search.columns import pricing as pricing_module
 from kantopt.search.columns.multipliers import Multipliers
 from kantopt.search.columns.patterns import Pattern, counts_after, patterns_of
 from kantopt.search.columns.pricing import Pricing
-from kantopt.search.columns.program import DISRUPTION, Program, program_of
+from kantopt.search.columns.program import Program, program_of
 from kantopt.search.columns.table import Table
 from kantopt.search.shapes import Ints
+from kantopt.verify.disturbance import DISRUPTION
 from kantopt.verify.metrics import measure
 from tests.campaign import some
 from tests.search.columns import crowded

@@ -16,10 +16,11 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
-from kantopt.search.columns.program import DISRUPTION, holds_for_all, program_of
+from kantopt.search.columns.program import holds_for_all, program_of
 from kantopt.search.construct import How, construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
+from kantopt.verify.disturbance import DISRUPTION
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from scripts.bench.priority_matters import Cell, documents

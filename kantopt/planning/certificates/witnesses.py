@@ -229,7 +229,7 @@ class Witnesses:
 
     def _by_prices(self, i: int, rows: PriceRows, deadline: Deadline) -> None:
         from kantopt.search.columns.generation import prices_of
-        from kantopt.search.columns.program import DISRUPTION
+        from kantopt.verify.disturbance import DISRUPTION
 
         if self.tiers[i].metric not in DISRUPTION:
             return

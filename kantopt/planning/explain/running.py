@@ -14,20 +14,18 @@ from kantopt.problem.derived.focus import focused, is_placed, limited, wanted_po
 from kantopt.problem.job import PodSet
 from kantopt.problem.not_modelled import is_left_alone, why_left_alone
 from kantopt.problem.placement import Placement, Spots
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.answers.explanation import Alternative, Elsewhere, Pin, Verdict
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.model import Model, Rule
 from kantopt.schema.rule_kinds import About, rules_about
 from kantopt.search.explain.decide import decide_still
 from kantopt.search.explain.places import Places, Survey
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
-_DISTURBING = (Metric.EVICTIONS, Metric.MOVES, Metric.MIGRATION_COST, Metric.DISRUPTION_COST)
-"""Metrics of the way to a place, not of the place."""
 _MOST = 8
 """Other places that are measured."""
 
@@ -51,7 +49,8 @@ class Whereabouts:
         self.asked = asked
         self.survey = Survey(asked)
         self.wanted = wanted_pods(asked, self.j)
-        self.tiers = tuple(t for t in tiers_of(self.instance) if t.metric not in _DISTURBING)
+        self.tiers = tuple(t for t in tiers_of(self.instance) if t.metric not in DISTURBING)
+        """Those of the place, not of the way there."""
         self.now = measure(self.instance, self.instance.current, self.tiers)
         self.sure = False
         """Whether there is no other place if none is found."""

@@ -17,6 +17,7 @@ from kantopt.search.chains.scope import Scope, scope_at_stake, scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import Evictions
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.disturbance import DISRUPTION
 
 OPERATORS = (
     (restore_nodes, 60),
@@ -55,7 +56,6 @@ _SMALL_CELLS = 100_000
 """Groups times nodes up to which a pass is quick enough to be repeated."""
 _MOST_CELLS = 20_000_000
 _MOST_CELLS_DETERMINISTIC = 2_000_000
-_DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 
 def improve(
@@ -117,7 +117,7 @@ class _Run:
         self.next_homecoming = 0
         self.idle = False
         """Whether someone else has found a place for all, and disturbed nobody."""
-        first = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
+        first = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in DISRUPTION]
         self.disruption = min(first, default=len(self.tiers) + 1)
         """First entry of a key that counts disruption."""
 
@@ -335,7 +335,7 @@ class _Run:
             self.packing.load(self.base_counts)
             self.limit = self.base
             return
-        loose = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
+        loose = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in DISRUPTION]
         limit = list(self.base)
         short = [
             i

@@ -13,8 +13,9 @@ from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.generation import MOST_CELLS, MOST_GROUPS, Generation
 from kantopt.search.columns.patterns import Pattern, counts_after, patterns_of
-from kantopt.search.columns.program import DISRUPTION, Program, holds_for_all, program_of
+from kantopt.search.columns.program import Program, holds_for_all, program_of
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.disturbance import DISRUPTION
 
 EFFORTS = ((0.1, 10), (0.5, 30), (1.0, 60), (2.0, 200))
 """How much less than the best patterns gain others may that are added, and how many per node."""

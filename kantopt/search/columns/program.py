@@ -23,10 +23,8 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.scope import Group, Scope
 from kantopt.search.shapes import Ints, Mask
-from kantopt.verify.disturbance import adds_up, disturbance
+from kantopt.verify.disturbance import DISRUPTION, adds_up, disturbance
 from kantopt.verify.metrics.unplaced import core, whole
-
-DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kantopt.clock import Deadline
 from kantopt.search.columns.least import least_disruption
-from kantopt.search.columns.program import DISRUPTION
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.disturbance import DISRUPTION
 
 
 def disrupts(desk: Desk) -> bool:

@@ -12,7 +12,6 @@ from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import NEVER, Effort
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.columns.program import DISRUPTION
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.freed import (
@@ -28,6 +27,7 @@ from kantopt.search.freed import (
     whole_domains,
 )
 from kantopt.shares import NEIGHBOURHOOD, NEIGHBOURHOODS_WORK
+from kantopt.verify.disturbance import DISRUPTION
 
 FIRST_SIZE, FIRST_SHARE = 5.0, 1 / 40
 """Nodes of the first neighbourhoods, or a share of all nodes if that is more."""

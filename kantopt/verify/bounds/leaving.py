@@ -20,9 +20,6 @@ from kantopt.verify.bounds.departures import evictable, may_move
 from kantopt.verify.bounds.in_part import least_in_part
 from kantopt.verify.disturbance import adds_up, disturbance
 
-LIMITING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
-"""Metrics of tiers above that let pods do less."""
-
 
 class Leaving(NamedTuple):
     """Pods that may leave a node: what it costs for each, what each holds, and their number."""

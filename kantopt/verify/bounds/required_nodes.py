@@ -48,7 +48,6 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.bounds.leaving import (
-    LIMITING,
     Leaving,
     costs_of_leaving,
     cover,
@@ -57,6 +56,7 @@ from kantopt.verify.bounds.leaving import (
     ways_to_leave,
 )
 from kantopt.verify.bounds.room import required_level
+from kantopt.verify.disturbance import DISRUPTION
 from kantopt.verify.in_use import groups_of, members_in_use
 from kantopt.verify.step import standing_loads
 
@@ -87,7 +87,7 @@ def least_to_clear(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     arriving = [*_arriving(instance, _forced(instance, above)).items(), *_emptied(instance, above)]
     if not arriving:
         return 0
-    limits = tuple((other, value) for other, value in above.items() if other.metric in LIMITING)
+    limits = tuple((other, value) for other, value in above.items() if other.metric in DISRUPTION)
     return _least(tier, instance, limits, tuple(arriving))
 
 

@@ -70,6 +70,13 @@ CUTTING_STOCK = Technique(
     nothing_new("cutting-stock"),
 )
 SYMMETRY = Technique("symmetry", "isomorphism pruning (Margot 2002)", "solver", hinders=disturbed)
+NODE_PATTERNS = Technique(
+    "node-patterns",
+    "cutting stock in whole numbers (Gilmore and Gomory 1961)",
+    "solver",
+    "node_patterns:refill",
+    nothing_new("node-patterns"),
+)
 DEVICE_PATTERNS = Technique(
     "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", devices_in_use
 )
@@ -124,6 +131,7 @@ LAST = (SPARING, HOMECOMING, RETURNING)
 FIRST = (
     Turn(RELAXATION, by_work=True),
     Turn(CUTTING_STOCK, by_work=True),
+    Turn(NODE_PATTERNS, 0.25, by_work=True),
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
@@ -135,6 +143,7 @@ FIRST = (
     Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
     Turn(RELAXATION, waits=0.3),  # with a plan that places more fine classes are seldom needed
     Turn(CUTTING_STOCK),
+    Turn(NODE_PATTERNS, 0.3),
     Turn(SYMMETRY),
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
@@ -148,6 +157,7 @@ FIRST = (
 """In the solver's process, once."""
 IN_TURN = (
     Turn(SYMMETRY),
+    Turn(NODE_PATTERNS, 0.3),
     Turn(SQUEAKY_WHEEL, 0.2),
     Turn(BIN_COMPLETION),
     Turn(COVERING, 0.4),

@@ -16,6 +16,7 @@ from kantopt.search.schedule import techniques
 from scripts.bench import (
     apart,
     arrivals,
+    backlog,
     busy,
     gangs,
     golden,
@@ -53,6 +54,10 @@ def _packing(grid: Grid) -> list[Case]:
 def _gangs(grid: Grid) -> list[Case]:
     nodes = grid.nodes or (100,)
     return gangs.cases(nodes, grid.usage_percent, seeds_of(grid.seeds, grid.data), grid.data)
+
+
+def _backlog(grid: Grid) -> list[Case]:
+    return backlog.cases(grid.nodes or (128,), seeds_of(grid.seeds, grid.data))
 
 
 def _arrivals(grid: Grid) -> list[Case]:
@@ -108,6 +113,7 @@ _OF = {
     pooled.SUITE: Base(_pools, BASES[priority_matters.SUITE].model),
     preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),
     arrivals.SUITE: Base(_arrivals, shipped("mixed", counts=False)),
+    backlog.SUITE: Base(_backlog, shipped("mixed", counts=False)),
     busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),
 }
 

@@ -45,8 +45,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, arrivals, everyday, goals, victims, alike, golden, "
-            "openb, openb-online, vm-rescheduling, features, ablation or preemption; "
+            help="priority-matters, gangs, arrivals, everyday, goals, victims, backlog, alike, "
+            "golden, openb, openb-online, vm-rescheduling, features, ablation or preemption; "
             "interruptions, determinism, busy, pairs, certificates, explanations or selection.",
             show_default=False,
         ),

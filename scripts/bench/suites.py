@@ -11,6 +11,7 @@ from scripts.bench import (
     ablation,
     alike,
     arrivals,
+    backlog,
     everyday,
     gangs,
     goals,
@@ -79,6 +80,10 @@ def _victims(grid: Grid) -> list[Case]:
     return victims.cases(grid.nodes or (96,), seeds_of(grid.seeds, grid.data))
 
 
+def _backlog(grid: Grid) -> list[Case]:
+    return backlog.cases(grid.nodes or (128, 256), seeds_of(grid.seeds, grid.data))
+
+
 def _alike(grid: Grid) -> list[Case]:
     return alike.cases(grid.nodes or (1000,), seeds_of(grid.seeds, grid.data))
 
@@ -107,6 +112,7 @@ SUITES = {
     alike.SUITE: Suite(_alike, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
     goals.SUITE: Suite(_goals, goals.MODELS, goals.model, (10.0,)),
     victims.SUITE: Suite(_victims, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
+    backlog.SUITE: Suite(_backlog, ("mixed",), lambda name: shipped(name, counts=False), (10.0,)),
     golden.SUITE: Suite(
         lambda _: golden.cases(),
         (golden.OWN,),

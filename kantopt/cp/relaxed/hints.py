@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpSolver
@@ -25,9 +25,9 @@ class Aim:
     kinds: tuple[tuple[tuple[int, ...], bool, Mapping[int, int]], ...]
 
 
-def hint(m: Relaxation, placement: Placement) -> None:
-    """Start from a placement: all variables get the values that it has."""
-    values: list[tuple[int, int]] = []
+def hint(m: Relaxation, placement: Placement, more: Iterable[tuple[int, int]] = ()) -> None:
+    """Start from a placement: all variables get the values that it has, ``more`` those given."""
+    values = list(more)
     for k, kind in enumerate(m.kinds.pods):
         here = Counter[int]()
         for s in kind.podsets:

@@ -1,0 +1,98 @@
+"""Who waits? Jobs whose place matters to nobody are placed anew, by patterns of nodes.
+
+Cutting stock in whole numbers (Gilmore and Gomory 1961) for what runs and who is evicted as they
+are: of a full cluster it says at once which jobs fit together, where one after the other, and a
+few nodes at a time, take long to come near.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kantopt.clock import Deadline
+from kantopt.cp.relaxed.domains import few_enough
+from kantopt.cp.relaxed.patterns import fill
+from kantopt.problem.derived.aftermath import leftover_question
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Metric
+from kantopt.search.cascade import evicts
+from kantopt.search.counts.neighbours import Neighbours
+from kantopt.search.engine.desk import Desk
+from kantopt.search.realise import Wanted, realise
+from kantopt.verify.step import Loads
+
+NAME = "node-patterns"
+
+
+def refill(desk: Desk, deadline: Deadline) -> None:
+    """Better the first open tier, of who is placed, by placing what is free to go anywhere anew."""
+    desk.looked_at[NAME] = desk.incumbent.values
+    tier = desk.incumbent.first_open
+    if tier is None or tier.metric is not Metric.UNPLACED or desk.forbidden:
+        return
+    placed = desk.incumbent.placement
+    # Room of victims is for those who may evict them: nobody more important is placed anew.
+    most = tier.priority if evicts(desk.instance, placed) else None
+    free = free_pods(desk.instance, most)
+    if not free:
+        return
+    base = placed.replace({s: {} for s in free})
+    question, pending_of = leftover_question(desk.instance, base)
+    question = _less(question, desk.instance, base, most)
+    new_of = {old: new for new, old in pending_of.items() if old in free}
+    start = question.current.replace({new: placed.podsets[old] for old, new in new_of.items()})
+    rest = zip(desk.tiers, desk.incumbent.values, desk.incumbent.floors, strict=True)
+    slack = {tier: value - floor for tier, value, floor in rest if tier.metric is Metric.UNPLACED}
+    counts = fill(question, set(new_of.values()), slack, start, deadline)
+    wanted = [Wanted(podsets, where, movable=False) for podsets, where in counts]
+    nodes = [(node.index,) for node in question.nodes]
+    filled = realise(question, nodes, wanted) if wanted else None
+    if filled is not None:
+        desk.judged(base.replace({old: filled.podsets[new] for old, new in new_of.items()}))
+
+
+def free_pods(instance: Instance, most: int | None) -> frozenset[int]:
+    """Pods that wait, of a priority at most, and whose place matters to nobody."""
+    neighbours, close, apart = Neighbours(instance), instance.close_jobs, few_enough(instance)
+    return frozenset(
+        podset.index
+        for job in instance.jobs
+        if (most is None or job.priority <= most)
+        and (apart or job.index not in close)
+        and job.index not in instance.required
+        and not instance.running_of(job.index)
+        and all(_asks_for_gpus_alone(instance.podsets[s]) for s in job.podsets)
+        and not any(map(neighbours.concern, job.podsets))
+        for podset in (instance.podsets[s] for s in job.podsets)
+    )
+
+
+def _asks_for_gpus_alone(podset: PodSet) -> bool:
+    return podset.gpu_milli > 0 and not podset.devices
+
+
+def _less(question: Instance, instance: Instance, base: Placement, least: int | None) -> Instance:
+    """Take from nodes the room of victims of a priority at least: it is not for who comes anew."""
+    kept = Loads(instance)
+    for podset in instance.podsets:
+        gone = podset.count - base.placed(podset.index) if podset.running else 0
+        equal = least is None or instance.job_of(podset.index).priority >= least
+        for spot, pods in podset.current.items() if gone and equal else ():
+            left = min(gone, max(0, pods - base.podsets[podset.index].get(spot, 0)))
+            kept.add(podset.index, spot, left)
+            gone -= left
+    nodes = tuple(
+        replace(
+            node,
+            capacity=tuple(
+                None if limit is None else limit - load
+                for limit, load in zip(node.capacity, kept.node[node.index], strict=True)
+            ),
+        )
+        if any(kept.node[node.index])
+        else node
+        for node in question.nodes
+    )
+    return replace(question, nodes=nodes)

@@ -50,6 +50,9 @@ class How:
     """Take jobs as they are listed, whatever their priority and size, as arrivals are."""
     largest_first: bool = False
     """Of equal priority those first that ask for most, whether or not they must be close."""
+    scarce_first: bool = False
+    """Of victims whom gangs can do without those first whom the fewest others may evict: the less
+    important ones are left to these, who would displace others."""
     least_priority: int | None = None
     """Leave out jobs of lower priority."""
     first: Collection[int] = ()
@@ -135,6 +138,8 @@ class _Run:
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
+        if self.preemption:
+            self.preemption.victims.scarce_first = how.scarce_first
         self.relocate = how.relocate and not trims
         self._start = how.start or instance.current
         self.state.go_to(self._start)  # once it is watched who is gone
@@ -162,7 +167,7 @@ class _Run:
         for j in order:
             if self.deadline.cuts():
                 return
-            if self._grows(j) and not self._disturbed(j) and self._runs(j):
+            if self._grows(j) and not self._disturbed(j) and self.placer.runs(j):
                 with self._kept_from(j):
                     self.placer.place_more(j)
                 if self.preemption and self._grows(j) and self._may_disturb(j):
@@ -364,12 +369,6 @@ class _Run:
         return self.placer.is_gang(j) and any(
             self.state.placed[s] < self.instance.podsets[s].count
             for s in self.instance.pending_of(j)
-        )
-
-    def _runs(self, j: int) -> bool:
-        job = self.instance.jobs[j]
-        return self.placer.missing(j) == 0 and all(
-            self.state.role_placed(j, i) >= role.min_count for i, role in enumerate(job.roles)
         )
 
     def longest_legal(self) -> tuple[Placement, int]:

@@ -16,8 +16,10 @@ from kantopt.search.exchange import exchange
 from kantopt.search.gang_ruin import recreate_gangs
 from kantopt.search.offer import harm_first, new_jobs, offer_constructed, squeaky, who_is_open
 from kantopt.search.recreate import recreate_loose_pods
+from kantopt.search.reinsertion import reinserted
 from kantopt.search.schedule import (
     EXCHANGE,
+    REINSERTION,
     RELOCATION,
     REVERSE_TRIM,
     RUIN_AND_RECREATE,
@@ -25,7 +27,15 @@ from kantopt.search.schedule import (
 )
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.search.tidy.vacate import compacted
-from kantopt.shares import COMPACT, LEAST_COST, LEFT_OUT, RECREATE, RECREATE_GANGS, STRATEGIES
+from kantopt.shares import (
+    COMPACT,
+    LEAST_COST,
+    LEFT_OUT,
+    RECREATE,
+    RECREATE_GANGS,
+    REINSERT,
+    STRATEGIES,
+)
 
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
@@ -90,7 +100,7 @@ def by_strategies(
         if i and (made.late or best.optimal or deadline.cuts()):
             return
         began = elapsed()
-        how = How(strategy, seed=seed, largest_first=i % 2 == 1)
+        how = How(strategy, seed=seed, largest_first=i % 2 == 1, scarce_first=i % 2 == 1)
         better = offer_constructed(best, deadline, how)
         last = elapsed() - began
         took += last
@@ -142,6 +152,11 @@ def intensify(
     look()
     if tally.begins(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
+    look()
+    if evicts(instance, best.placement) and who_is_open(best) and tally.begins(REINSERTION):
+        start = reinserted(instance, best.placement, deadline.share(REINSERT), strategy)
+        how = How(strategy, seed=seed, start=start)  # members above minima have left
+        offer_constructed(best, deadline, how, by=REINSERTION.name)
     look()
     asked = bool(instance.required) or not harm_first(tiers)
     if asked and tally.begins(RELOCATION) and who_is_open(best) and _wants_moves(best):

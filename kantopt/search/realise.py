@@ -123,7 +123,7 @@ class _Realisation:
         for i in self._held(gangs, wanted):
             self._complete(wanted[i])
         self._wanting = [j for i in gangs for j in self._jobs(wanted[i]) if j in self._tied]
-        self.homeless = [j for j in self._wanting if self._short(j)]
+        self.homeless = [j for j in self._wanting if not self.placer.runs(j)]
         return rightly(self.placer, self.preemption)
 
     def _held(self, order: Sequence[int], wanted: Sequence[Wanted]) -> Iterator[int]:
@@ -357,7 +357,7 @@ class _Realisation:
             return
         for s in w.podsets:
             j = self.instance.podsets[s].job
-            if self.placer.is_gang(j) and self._short(j):
+            if self.placer.is_gang(j) and not self.placer.runs(j):
                 drop(self.state, j)
                 self.placer.place(j)
 
@@ -374,9 +374,3 @@ class _Realisation:
         """Jobs that should be placed."""
         jobs = dict.fromkeys(self.instance.podsets[s].job for s in w.podsets)
         return list(jobs)[: sum(w.counts.values()) // self.instance.podsets[w.podsets[0]].count]
-
-    def _short(self, j: int) -> bool:
-        job = self.instance.jobs[j]
-        return bool(self.placer.missing(j)) or any(
-            self.state.role_placed(j, i) < role.min_count for i, role in enumerate(job.roles)
-        )

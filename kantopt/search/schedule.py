@@ -48,6 +48,7 @@ EXCHANGE = Technique("exchange", "k-exchange", "planner")
 RUIN_AND_RECREATE = Technique(
     "ruin-and-recreate", "ruin and recreate (Schrimpf et al. 2000)", "planner"
 )
+REINSERTION = Technique("reinsertion", "remove and reinsert (Savelsbergh 1992)", "planner")
 LOCAL_SEARCH = Technique("local-search", "bin emptying and steepest descent", "planner")
 EJECTION_CHAINS = Technique("ejection-chains", "ejection chains (Glover 1996)", "planner")
 REPAIR = Technique("repair", "ejection chains of one or two pods", "planner")
@@ -122,7 +123,15 @@ PROXIMITY = Technique(
 # -- the schedule
 
 
-FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQUEAKY_WHEEL)
+FAST = (
+    RELOCATION,
+    REVERSE_TRIM,
+    EXCHANGE,
+    REINSERTION,
+    RUIN_AND_RECREATE,
+    LOCAL_SEARCH,
+    SQUEAKY_WHEEL,
+)
 """With the fast path: these are names, what runs when is for its modules to say."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""

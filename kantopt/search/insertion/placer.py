@@ -96,6 +96,12 @@ class Placer:
         placed = sum(self.state.role_placed(j, i) for i in range(len(job.roles)))
         return max(0, job.min_count - placed)
 
+    def runs(self, j: int) -> bool:
+        """Whether no pod of the minima of a job is missing."""
+        roles = enumerate(self.state.instance.jobs[j].roles)
+        enough = all(self.state.role_placed(j, i) >= role.min_count for i, role in roles)
+        return enough and not self.missing(j)
+
     def slices(self, j: int, role: int) -> tuple[int, int] | None:
         """Level in whose domains pods of a role stand in slices of their own, and their size."""
         chain = self._chain(j, role)
@@ -389,8 +395,5 @@ class Placer:
                     return False
         if not self.is_gang(j) or not any(self.state.placed[s] for s in job.podsets):
             return True
-        enough = all(
-            self.state.role_placed(j, i) >= role.min_count for i, role in enumerate(job.roles)
-        )
         changed = any(self.state.placed[s] for s in instance.pending_of(j))
-        return not changed or (enough and self.missing(j) == 0)
+        return not changed or self.runs(j)

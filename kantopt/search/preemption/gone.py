@@ -21,7 +21,6 @@ NOBODY = -(2**63)
 """Below every priority."""
 _MOST_ROOMS = 16
 """Priorities for which the room is kept up to date; for others it is added up anew."""
-
 _DEARER = 100
 """Victims of a priority that cost as much as one of the next higher."""
 
@@ -42,10 +41,12 @@ class Level(NamedTuple):
 
     priority: int
     spare: int | None = None
+    above: int = NOBODY
+    """Gangs up to this priority give up none of these."""
 
     def spares(self, priority: int) -> bool:
         """Whether of a priority only those may go whom gangs can do without."""
-        return self.spare is not None and self.priority < priority <= self.spare
+        return self.spare is not None and max(self.priority, self.above) < priority <= self.spare
 
 
 class Gone:

@@ -48,6 +48,8 @@ class Victims:
             if going and not (len(going) < len(running) and self.goes_whole(job)):
                 self.jobs.append(job)
                 self.able[job.index] = going
+        self.scarce_first = False
+        """Whether of whom gangs can do without those go first whom the fewest others may evict."""
         self._able = frozenset(s for going in self.able.values() for s in going)
         self._priorities = sorted({job.priority for job in self.jobs})
         self._here: dict[int, list[tuple[int, Spot]]] = {}
@@ -122,7 +124,10 @@ class Victims:
             else ()
         )
         top = spare[-1] if spare else NOBODY
-        first = [Level(NOBODY, most) for most in spare]
+        if self.scarce_first:
+            first = [Level(NOBODY, top, above) for above in (*spare[-2::-1], NOBODY) if spare]
+        else:
+            first = [Level(NOBODY, most) for most in spare]
         return first + [Level(most, top if top > most else None) for most in below]
 
     def may_go(self, level: Level, priority: int, s: int) -> bool:

@@ -87,3 +87,14 @@ def test_from_nothing_it_comes_to_the_optimum_where_gpus_alone_are_scarce(seed: 
     value, _ = best(instance)
     assert value is not None
     assert refilled(instance) == value
+
+
+def test_on_a_cluster_without_gpus_patterns_are_of_what_is_scarcest() -> None:
+    nodes = [node(name, cpu=8) for name in "ab"]
+    jobs = [
+        job("large", pods(count=2, cpu=8)),
+        job("x", pods(count=2, cpu=5)),
+        job("y", pods(count=2, cpu=3)),
+    ]
+    instance = question(nodes, jobs, objectives=[{"unplaced": {"unit": "job"}}])
+    assert refilled(instance, placed(instance, large=["a", "b"])) == (1,)

@@ -1,7 +1,7 @@
-"""Which pods that wait share a node? Nodes cut into patterns of GPUs, in whole numbers.
+"""Which pods that wait share a node? Nodes cut into patterns of a resource, in whole numbers.
 
 Counts of a relaxation say how many pods go to a class of nodes, not that they fit node by node.
-With the patterns that nodes may have (Gilmore and Gomory 1961) they do, as far as GPUs go.
+With the patterns that nodes may have (Gilmore and Gomory 1961) they do, as far as it goes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ortools.sat.python.cp_model import CpSolver, IntVar, LinearExprT
 
@@ -23,7 +24,6 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.metrics import measure
 
 MOST_PATTERNS = 4_000
@@ -50,6 +50,7 @@ class Cut:
 def fill(
     question: Instance,
     free: Collection[int],
+    r: int,
     slack: Mapping[Tier, int],
     start: Placement,
     deadline: Deadline,
@@ -62,6 +63,8 @@ def fill(
         What runs stays in it.
     free
         Pod sets that are placed; others that wait are not.
+    r
+        A resource that they all ask for.
     slack
         Tiers, and by how much each may be less than it is.
     start
@@ -78,7 +81,7 @@ def fill(
     for kind in waiting:
         if kind not in anew:
             m.cp.add(m.placed(kind) == 0)
-    cuts = _add_patterns(m, anew)
+    cuts = _add_patterns(m, anew, r)
     if cuts is None:
         return []
     exprs: list[LinearExprT] = []
@@ -88,7 +91,7 @@ def fill(
             m.cp.add_linear_constraint(expr, value - slack[tier], value)
             if slack[tier]:
                 exprs.append(expr)
-    hint(m, start, _as_cut(m, anew, cuts, start))  # once it is said what the rest has to keep
+    hint(m, start, _as_cut(anew, r, cuts, start))  # once it is said what the rest has to keep
     solver = None
     for left, expr in zip(range(len(exprs), 0, -1), exprs, strict=True):
         m.cp.minimize(expr)
@@ -104,8 +107,7 @@ def fill(
         m.cp.add(expr <= round(solver.objective_value))
     if solver is None:
         return []
-    where = _dealt(m, anew, cuts, solver)
-    return [(kind.podsets, where[kind.index]) for kind in anew]
+    return _dealt(m, anew, r, cuts, solver)
 
 
 class _Apart(DomainRelaxation):
@@ -116,74 +118,62 @@ class _Apart(DomainRelaxation):
         return {j: mark for j, mark in super()._mark().items() if j in close}
 
 
-def _add_patterns(m: Relaxation, kinds: Iterable[PodKind]) -> list[Cut] | None:
-    """Let pods of some kinds have their GPUs on nodes in one piece; ``None`` if none is to be said.
+def _add_patterns(m: Relaxation, kinds: Iterable[PodKind], r: int) -> list[Cut] | None:
+    """Let pods of some kinds have their share on nodes in one piece.
 
-    Or too much: too many patterns, or pods that ask for several kinds of GPUs.
+    ``None`` if there are too many patterns, or a node has no limit.
     """
-    asking = [kind for kind in kinds if kind.one.gpu_milli]
-    gpus = {r for kind in asking for r in _gpus(m, kind)}
-    if len(gpus) != 1:
-        return None
-    (r,) = gpus
     cuts: list[Cut] = []
     left = MOST_PATTERNS
     for c in m.classes.classes:
-        counts = {k.index: m.at[k.index][c.index] for k in asking if c.index in m.at[k.index]}
-        by_size: dict[int, Terms] = {}
-        for k, var in counts.items():
-            by_size.setdefault(m.kinds.pods[k].one.requests[r], []).append((var, -1))
-        sizes = tuple(sorted(by_size, reverse=True))
+        shares: dict[int, Terms] = {}
+        for kind in kinds:
+            if c.index in m.at[kind.index]:
+                shares.setdefault(kind.one.requests[r], []).append((m.at[kind.index][c.index], -1))
+        sizes = tuple(sorted(shares, reverse=True))
         alike: dict[int, list[int]] = {}
         for n in c.nodes if sizes else ():
             limit = m.instance.nodes[n].capacity[r]
             if limit is None:
                 return None
-            alike.setdefault(limit - m.standing.node[n][r], []).append(n)
+            alike.setdefault(max(0, limit - m.standing.node[n][r]), []).append(n)
         for free, nodes in alike.items():
-            found: list[tuple[int, ...]] = []
-            for pattern in _full(sizes, free):
-                found.append(pattern)
-                left -= 1
-                if left < 0:
-                    return None
+            found = tuple(islice(_full(sizes, free), left + 1))
+            left -= len(found)
+            if left < 0:
+                return None
             have = tuple(m.cp.new_int_var(0, len(nodes), "") for _ in found)
             m.cp.add(sum(have) <= len(nodes))
-            cuts.append(Cut(c.index, tuple(nodes), sizes, tuple(found), have))
+            cuts.append(Cut(c.index, tuple(nodes), sizes, found, have))
             for pattern, var in zip(found, have, strict=True):
                 for size, pods in zip(sizes, pattern, strict=True):
                     if pods:
-                        by_size[size].append((var, pods))
-        for terms in by_size.values():
+                        shares[size].append((var, pods))
+        for terms in shares.values():
             m.cp.add(weighted(terms) >= 0)
     return cuts
 
 
-def _full(sizes: Sizes, free: int) -> Iterator[tuple[int, ...]]:
+def _full(sizes: Sizes, free: int, pattern: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """Yield the patterns of a room to which no further pod can be added."""
-
-    def further(i: int, left: int, pattern: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if i == len(sizes):
-            if left < sizes[-1]:
-                yield pattern
-            return
-        for pods in range(max(0, left) // sizes[i], -1, -1):
-            yield from further(i + 1, left - pods * sizes[i], (*pattern, pods))
-
-    if sizes:
-        yield from further(0, free, ())
+    if len(pattern) == len(sizes):
+        if free < sizes[-1]:
+            yield pattern
+        return
+    size = sizes[len(pattern)]
+    for pods in range(free // size, -1, -1):
+        yield from _full(sizes, free - pods * size, (*pattern, pods))
 
 
 def _as_cut(
-    m: Relaxation, kinds: Iterable[PodKind], cuts: Sequence[Cut], placement: Placement
+    kinds: Iterable[PodKind], r: int, cuts: Sequence[Cut], placement: Placement
 ) -> Iterator[tuple[int, int]]:
     """Yield index and value of what says that nodes have the patterns of a placement."""
     here: dict[int, Counter[int]] = {}
     for kind in kinds:
-        size = sum(kind.one.requests[r] for r in _gpus(m, kind))
-        for s in kind.podsets if size else ():
+        for s in kind.podsets:
             for spot, pods in placement.podsets[s].items():
-                here.setdefault(spot.node, Counter())[size] += pods
+                here.setdefault(spot.node, Counter())[kind.one.requests[r]] += pods
     for cut in cuts:
         used = Counter[int]()
         for n in cut.nodes:
@@ -198,29 +188,21 @@ def _as_cut(
 
 
 def _dealt(
-    m: Relaxation, kinds: Iterable[PodKind], cuts: Sequence[Cut], solver: CpSolver
-) -> dict[int, Counter[int]]:
-    """Return, of each kind that asks for GPUs, how many of its pods a solution has on each node."""
+    m: Relaxation, kinds: Iterable[PodKind], r: int, cuts: Sequence[Cut], solver: CpSolver
+) -> list[tuple[tuple[int, ...], Counter[int]]]:
+    """Return the pod sets of each kind, and how many of its pods a solution has on each node."""
     rooms: dict[tuple[int, int], list[int]] = {}
     for cut in cuts:
         nodes = iter(cut.nodes)
         for pattern, var in zip(cut.patterns, cut.have, strict=True):
-            for _, n in zip(range(solver.value(var)), nodes, strict=False):
+            for n in islice(nodes, solver.value(var)):
                 for size, pods in zip(cut.sizes, pattern, strict=True):
                     rooms.setdefault((cut.node_class, size), []).extend([n] * pods)
-    found: dict[int, Counter[int]] = {}
+    found = []
     for kind in kinds:
-        if kind.one.gpu_milli:
-            here = found[kind.index] = Counter()
-            size = sum(kind.one.requests[r] for r in _gpus(m, kind))
-            for c, var in m.at[kind.index].items():
-                room = rooms.get((c, size), [])
-                for _ in range(solver.value(var)):
-                    here[room.pop()] += 1
+        here = Counter[int]()
+        for c, var in m.at[kind.index].items():
+            room = rooms.get((c, kind.one.requests[r]), [])
+            here.update(room.pop() for _ in range(solver.value(var)))
+        found.append((kind.podsets, here))
     return found
-
-
-def _gpus(m: Relaxation, kind: PodKind) -> list[int]:
-    """Resources that are GPUs, of those that pods of a kind ask for."""
-    names = m.instance.resources
-    return [r for r, k in enumerate(kind.one.requests) if k and gpu_milli(names[r], k)]

@@ -14,7 +14,6 @@ from kantopt.cp.relaxed.domains import few_enough
 from kantopt.cp.relaxed.patterns import fill
 from kantopt.problem.derived.aftermath import leftover_question
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
@@ -35,8 +34,9 @@ def refill(desk: Desk, deadline: Deadline) -> None:
     placed = desk.incumbent.placement
     # Room of victims is for those who may evict them: nobody more important is placed anew.
     most = tier.priority if evicts(desk.instance, placed) else None
-    free = free_pods(desk.instance, most)
-    if not free:
+    r = scarcest(desk.instance, placed)
+    free = frozenset[int]() if r is None else free_pods(desk.instance, most, r)
+    if r is None or not free:
         return
     base = placed.replace({s: {} for s in free})
     question, pending_of = leftover_question(desk.instance, base)
@@ -45,7 +45,7 @@ def refill(desk: Desk, deadline: Deadline) -> None:
     start = question.current.replace({new: placed.podsets[old] for old, new in new_of.items()})
     rest = zip(desk.tiers, desk.incumbent.values, desk.incumbent.floors, strict=True)
     slack = {tier: value - floor for tier, value, floor in rest if tier.metric is Metric.UNPLACED}
-    counts = fill(question, set(new_of.values()), slack, start, deadline)
+    counts = fill(question, set(new_of.values()), r, slack, start, deadline)
     wanted = [Wanted(podsets, where, movable=False) for podsets, where in counts]
     nodes = [(node.index,) for node in question.nodes]
     filled = realise(question, nodes, wanted) if wanted else None
@@ -53,24 +53,35 @@ def refill(desk: Desk, deadline: Deadline) -> None:
         desk.judged(base.replace({old: filled.podsets[new] for old, new in new_of.items()}))
 
 
-def free_pods(instance: Instance, most: int | None) -> frozenset[int]:
-    """Pods that wait, of a priority at most, and whose place matters to nobody."""
+def scarcest(instance: Instance, placement: Placement) -> int | None:
+    """Return the resource of which new pods and those that wait ask for most, for what there is."""
+    new = [podset for podset in instance.podsets if not podset.running and not podset.devices]
+    running = placement.replace({podset.index: {} for podset in new})
+    loads = Loads.of(instance, running).node
+    ratios: dict[int, float] = {}
+    for r in range(len(instance.resources)):
+        limits = [node.capacity[r] for node in instance.nodes]
+        there = (max(0, x - loads[n][r]) for n, x in enumerate(limits) if x is not None)
+        asked = sum(podset.count * podset.requests[r] for podset in new)
+        if asked and None not in limits:
+            ratios[r] = asked / max(1, sum(there))
+    return max(ratios, key=lambda r: ratios[r], default=None)
+
+
+def free_pods(instance: Instance, most: int | None, r: int) -> frozenset[int]:
+    """Pods that wait, of a priority at most, with a share of a resource, that may go anywhere."""
     neighbours, close, apart = Neighbours(instance), instance.close_jobs, few_enough(instance)
     return frozenset(
-        podset.index
+        s
         for job in instance.jobs
         if (most is None or job.priority <= most)
         and (apart or job.index not in close)
         and job.index not in instance.required
         and not instance.running_of(job.index)
-        and all(_asks_for_gpus_alone(instance.podsets[s]) for s in job.podsets)
-        and not any(map(neighbours.concern, job.podsets))
-        for podset in (instance.podsets[s] for s in job.podsets)
+        and all(instance.podsets[s].requests[r] for s in job.podsets)
+        and not any(neighbours.concern(s) or instance.podsets[s].devices for s in job.podsets)
+        for s in job.podsets
     )
-
-
-def _asks_for_gpus_alone(podset: PodSet) -> bool:
-    return podset.gpu_milli > 0 and not podset.devices
 
 
 def _less(question: Instance, instance: Instance, base: Placement, least: int | None) -> Instance:

@@ -20,7 +20,7 @@ from kantopt.search.cascade import evicts
 from kantopt.search.counts.neighbours import Neighbours
 from kantopt.search.engine.desk import Desk
 from kantopt.search.realise import Wanted, realise
-from kantopt.verify.step import Loads
+from kantopt.verify.step import Loads, Step
 
 NAME = "node-patterns"
 
@@ -40,7 +40,7 @@ def refill(desk: Desk, deadline: Deadline) -> None:
         return
     base = placed.replace({s: {} for s in free})
     question, pending_of = leftover_question(desk.instance, base)
-    question = _less(question, desk.instance, base, most)
+    question = _with_room_kept(question, desk.instance, base, most)
     new_of = {old: new for new, old in pending_of.items() if old in free}
     start = question.current.replace({new: placed.podsets[old] for old, new in new_of.items()})
     rest = zip(desk.tiers, desk.incumbent.values, desk.incumbent.floors, strict=True)
@@ -84,26 +84,20 @@ def free_pods(instance: Instance, most: int | None, r: int) -> frozenset[int]:
     )
 
 
-def _less(question: Instance, instance: Instance, base: Placement, least: int | None) -> Instance:
+def _with_room_kept(
+    question: Instance, instance: Instance, base: Placement, least: int | None
+) -> Instance:
     """Take from nodes the room of victims of a priority at least: it is not for who comes anew."""
-    kept = Loads(instance)
-    for podset in instance.podsets:
-        gone = podset.count - base.placed(podset.index) if podset.running else 0
-        equal = least is None or instance.job_of(podset.index).priority >= least
-        for spot, pods in podset.current.items() if gone and equal else ():
-            left = min(gone, max(0, pods - base.podsets[podset.index].get(spot, 0)))
-            kept.add(podset.index, spot, left)
-            gone -= left
-    nodes = tuple(
-        replace(
-            node,
-            capacity=tuple(
-                None if limit is None else limit - load
-                for limit, load in zip(node.capacity, kept.node[node.index], strict=True)
-            ),
-        )
-        if any(kept.node[node.index])
-        else node
-        for node in question.nodes
-    )
-    return replace(question, nodes=nodes)
+    kept, step = Loads(instance), Step(instance, instance.current, base)
+    for s, left in enumerate(step.departures):
+        gone = step.evicted(s)
+        if gone and (least is None or instance.job_of(s).priority >= least):
+            for spot, pods in left.items():
+                kept.add(s, spot, min(gone, pods))
+                gone -= min(gone, pods)
+    nodes = []
+    for node, load in zip(question.nodes, kept.node, strict=True):
+        limits = zip(node.capacity, load, strict=True)
+        capacity = tuple(None if limit is None else limit - k for limit, k in limits)
+        nodes.append(replace(node, capacity=capacity))
+    return replace(question, nodes=tuple(nodes))

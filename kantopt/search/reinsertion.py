@@ -17,38 +17,53 @@ from kantopt.search.preemption.preempt import Preemption
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 
+_UNCOUNTED, _WORK_PER_SECOND = 2**60, 12_000
+"""Jobs, and those of a deterministic run for each second, times nodes."""
+
 
 def reinserted(
     instance: Instance, placement: Placement, deadline: Deadline, strategy: Strategy
 ) -> Placement:
-    """Return a placement with new jobs elsewhere, at less harm, until that is in vain."""
+    """Return a placement with new jobs elsewhere, at less harm, until that is in vain.
+
+    A deterministic run counts nodes times jobs.
+    """
     state = State(instance)
-    pass_ = _Pass(state, strategy, deadline)
-    state.go_to(placement)
-    while pass_.run():
-        pass
+    reinsertion = _Reinsertion(state, strategy, deadline)
+    state.go_to(placement)  # once it is watched who is gone
+    tries = _UNCOUNTED
+    if deadline.deterministic:
+        tries = int((deadline.asked or 10.0) * _WORK_PER_SECOND) // max(1, len(instance.nodes))
+    better = True
+    while better:
+        better = False
+        for job in reinsertion.new_jobs():
+            if not tries or deadline.cuts():
+                return state.placement()
+            better = reinsertion.reinsert(job) or better
+            tries -= 1
     return state.placement()
 
 
-class _Pass:
+class _Reinsertion:
     def __init__(self, state: State, strategy: Strategy, deadline: Deadline) -> None:
-        self._state, self._deadline = state, deadline
+        self._state = state
         self._placer = placer_of(state, strategy, deadline.cuts)
         self._preemption = Preemption(self._placer)
         self._preemption.victims.scarce_first = True
 
-    def run(self) -> bool:
-        """Try all new jobs; say whether any has harmed less."""
+    def new_jobs(self) -> list[Job]:
+        """Return those that have a place, all of it new, the most important first."""
         instance, placed = self._state.instance, self._state.placed
-        new = [
+        found = [
             job
             for job in instance.jobs
             if not instance.running_of(job.index) and any(placed[s] for s in job.podsets)
         ]
-        new.sort(key=lambda job: (-job.priority, job.index))
-        return sum(self._reinsert(job) for job in new if not self._deadline.cuts()) > 0
+        return sorted(found, key=lambda job: (-job.priority, job.index))
 
-    def _reinsert(self, job: Job) -> bool:
+    def reinsert(self, job: Job) -> bool:
+        """Let a job leave and come in again; say whether that harms less, else nothing changes."""
         state, preemption = self._state, self._preemption
         gone = preemption.victims.gone
         harm, mark, pods = gone.harm(), state.mark(), self._pods(job)

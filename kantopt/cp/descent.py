@@ -81,4 +81,5 @@ def descend(
         chosen.pop()
     solved = accepted(status, cp, "a neighbourhood") in SOLVED
     found = model.extract(solver.value) if solved else None
-    return Descent(found, status == cp_model.OPTIMAL, solver.deterministic_time)
+    closed = status in (cp_model.OPTIMAL, cp_model.INFEASIBLE)
+    return Descent(found, closed, solver.deterministic_time)

@@ -140,8 +140,9 @@ class PlacementModel:
         given: list[list[int]] = [[] for _ in range(pods)]
         if pods:
             for need in self.instance.podsets[s].devices:
+                counts = self.variables.use[s]
                 devices = self.instance.nodes[n].devices_of(need.device_class)
-                uses = [d for d in devices for _ in range(value(self.variables.use[s][n, d]))]
+                uses = [d for d in devices if (n, d) in counts for _ in range(value(counts[n, d]))]
                 for i, d in enumerate(uses):
                     given[i % pods].append(d)
         return [Spot(n, tuple(sorted(devices))) for devices in given]

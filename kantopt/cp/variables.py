@@ -12,7 +12,7 @@ from kantopt.cp.units import request_units
 from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
+from kantopt.problem.job import DeviceNeed, PodSet
 from kantopt.problem.node_room import distinct_groups
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Loads, Step
@@ -76,8 +76,8 @@ class Variables:
         """Ranges of constraints that only say what a variable means."""
         self._fixed = Loads(instance)
         for podset in instance.podsets:
-            if self.may.fixed(podset.index):
-                for spot, pods in podset.current.items():
+            for spot, pods in podset.current.items():
+                if not self.held(spot.node) and self._stays(podset, spot, pods)[0] == pods:
                     self._fixed.add(podset.index, spot, pods)
         for podset in instance.podsets:
             self._add(podset)
@@ -138,7 +138,8 @@ class Variables:
             if here:
                 cp.add(self.stay[s][Spot(n)] >= here * self.arrives(s, n))
             for need in podset.devices:
-                devices = self.instance.nodes[n].devices_of(need.device_class)
+                of_class = self.instance.nodes[n].devices_of(need.device_class)
+                devices = [d for d in of_class if self._fits(need, n, d, 1)]
                 for d in devices:
                     use[n, d] = cp.new_int_var(0, most, f"use[{s},{n},{d}]")
                     cp.add(use[n, d] <= arrive[n])
@@ -157,7 +158,7 @@ class Variables:
 
     def _stays(self, podset: PodSet, spot: Spot, pods: int) -> tuple[int, int]:
         """Fewest and most pods that stay on a spot."""
-        if self.around is not None and self.held(spot.node):
+        if self.around is not None and self.around.holds(spot):
             there = self.around.placement.podsets[podset.index].get(spot, 0)
             return (there - self._came[podset.index].get(spot, 0),) * 2
         return (pods if self.may.fixed(podset.index) else 0), pods
@@ -183,17 +184,17 @@ class Variables:
                 if amount and limit is not None:
                     most = min(most, max(0, limit - taken) // amount)
         for need in podset.devices:
-            slots: Counter[int] = Counter()
-            for d in node.devices_of(need.device_class):
-                fits = most
-                if Rule.DEVICES in self.rules:
-                    offer, taken_of = node.devices[d].capacity, self._fixed.device[n][d]
-                    for ask, have, taken in zip(need.request, offer, taken_of, strict=True):
-                        if ask:
-                            fits = min(fits, max(0, have - taken) // ask)
-                slots[fits] += 1
+            of_class = node.devices_of(need.device_class)
+            slots = Counter(self._fits(need, n, d, most) for d in of_class)
             most = min(most, distinct_groups(slots, need.count))
         return most
+
+    def _fits(self, need: DeviceNeed, n: int, d: int, most: int) -> int:
+        """Pods, at most so many, that fit on a device beside those that never leave it."""
+        offer, taken_of = self.instance.nodes[n].devices[d].capacity, self._fixed.device[n][d]
+        counts = Rule.DEVICES in self.rules
+        rows = zip(need.request, offer, taken_of, strict=True) if counts else ()
+        return min([most, *(max(0, have - taken) // ask for ask, have, taken in rows if ask)])
 
     def _by_node(self) -> list[list[tuple[int, IntVar, bool]]]:
         """Pod set, variable and whether it is an arrival, for each node."""

@@ -133,6 +133,13 @@ def before_columns(desk: Desk) -> str:
     return before_disruption(desk)
 
 
+def devices_settled(desk: Desk) -> str:
+    """Say why no little-used devices are freed: nothing that wants any is open first."""
+    from kantopt.search.freed import devices_wanted
+
+    return "" if devices_wanted(desk.incumbent) else "no shared devices are wanted"
+
+
 def no_goal_open(desk: Desk) -> str:
     """Say why nobody frees what a goal asks to be empty, and where there is room for that."""
     from kantopt.search.freed import aims

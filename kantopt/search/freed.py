@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from kantopt.problem.cluster import Domain
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import DISTURBING, OF_WHO_IS_PLACED, Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.metrics import measure
 from kantopt.verify.step import Loads, Step
 
 
@@ -264,6 +267,58 @@ def from_the_start(view: View, size: int, rng: random.Random) -> list[int]:
     return [*dict.fromkeys((*chosen, *(n for nodes in roomy for n in nodes)))][:size]
 
 
+def devices_wanted(best: Incumbent) -> int:
+    """Devices that new pods, or slots of a goal, take of classes that running pods are on.
+
+    0 if what is open first is none of these, nor who is disturbed for them, or if the question is
+    too large to be written down for all nodes.
+    """
+    instance, tier = best.instance, best.first_open
+    if tier is None:
+        return 0
+    wanted, new = Counter[str](), 0
+    if tier.metric is Metric.FRAGMENT_RATE and tier.device_class is not None:
+        (lacking,) = measure(instance, instance.current, (tier,))
+        wanted[tier.device_class] = lacking - best.floor(best.tiers.index(tier))
+    elif tier.metric not in DISTURBING.union(OF_WHO_IS_PLACED):
+        return 0
+    shared = set[str]()
+    for podset in instance.podsets:
+        for need in podset.devices:
+            if podset.running:
+                shared.add(need.device_class)
+            else:
+                wanted[need.device_class] += podset.count * need.count
+                new += 1
+    fine = new * len(instance.nodes) <= _MOST_PAIRS
+    return sum(wanted[name] for name in shared) if fine else 0
+
+
+def little_used(view: View, size: int, rng: random.Random) -> frozenset[tuple[int, int]]:
+    """Devices, by node and index, of which least is in use in the snapshot, by fewest pods."""
+    instance, free = view.instance, freedom_of(view.instance)
+    loads = Loads.of(instance, instance.current)
+    pods = Counter[tuple[int, int]]()
+    stuck = set[tuple[int, int]]()
+    for podset in instance.podsets:
+        for spot, number in podset.current.items():
+            for d in spot.devices:
+                pods[spot.node, d] += number
+                if not free.moves[podset.index]:
+                    stuck.add((spot.node, d))
+
+    def used(n: int, d: int) -> float:
+        of = zip(loads.device[n][d], instance.nodes[n].devices[d].capacity, strict=True)
+        return max((taken / most for taken, most in of if most), default=1.0)
+
+    order = {
+        key: used(*key) + _EACH * number + _BLUR * rng.random()
+        for key, number in sorted(pods.items())
+        if key not in stuck
+    }
+    return frozenset(sorted(order, key=order.__getitem__)[:size])
+
+
 def any_nodes(view: View, size: int, rng: random.Random) -> list[int]:
     """Nodes drawn at random."""
     return rng.sample(list(view.nodes), size)
@@ -273,6 +328,10 @@ _FEW = 8
 """Jobs that wait, up to which room for them is looked for as for a goal."""
 _DOMAINS_TRIED = 4
 """Domains in use of which one is freed for a goal: those with most room."""
+_MOST_PAIRS = 20_000
+"""Pod sets with devices that wait, times nodes, up to which all nodes are written down for them."""
+_EACH, _BLUR = 0.1, 0.1
+"""What each pod on a device counts against how much of it is in use, and chance at most."""
 
 Choice = Callable[[View, int, random.Random], list[int]]
 

@@ -23,6 +23,7 @@ from kantopt.search.applicability import (
     before_disruption,
     close_enough,
     devices_in_use,
+    devices_settled,
     disturbed,
     first_open,
     least_disruption,
@@ -154,6 +155,7 @@ FIRST = (
     Turn(CUTTING_STOCK),
     Turn(NODE_PATTERNS, 0.3),
     Turn(SYMMETRY),
+    Turn(NEIGHBOURHOODS, 0.5, by_work=True, glance=True, hinders=devices_settled),
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),

@@ -121,9 +121,9 @@ def test_a_first_look_ends_where_counts_do_not_come_true(
 
 def test_a_first_look_is_for_gangs_and_for_what_can_be_written_down_in_time() -> None:
     looks = [turn for turn in FIRST if turn.glance]
-    assert [turn.technique.name for turn in looks] == ["domains", "cp-sat"]
+    assert [turn.technique.name for turn in looks] == ["domains", "cp-sat", "neighbourhoods"]
 
-    domains, whole = looks
+    domains, whole, _ = looks
 
     def why_not(turn: Turn, instance: Instance, seconds: float) -> str:
         return turn.hinders(Told(instance, seconds=seconds).desk)

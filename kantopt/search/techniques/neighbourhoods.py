@@ -11,6 +11,7 @@ from kantopt.cp.descent import Descent, descend
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import NEVER, Effort
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import DISTURBING
 from kantopt.schema.model import Rule
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
@@ -20,9 +21,11 @@ from kantopt.search.freed import (
     View,
     aims,
     between_moved,
+    devices_wanted,
     few_wait,
     for_goals,
     from_the_start,
+    little_used,
     several_domains,
     whole_domains,
 )
@@ -40,6 +43,10 @@ DOMAINS, LARGEST_DOMAINS = 64.0, 128.0
 """Nodes of whole domains at first and at most."""
 SECONDS = 0.04
 """Seconds that each of these nodes is worth."""
+DEVICE_SECONDS = 0.1
+"""Seconds that each device is worth whose pods may leave it."""
+DEVICES, MORE_DEVICES, LARGEST_DEVICES = 32.0, 1.25, 256.0
+"""Little-used devices at first, or as many as are wanted and more by this factor, and at most."""
 GROWTH, SHRINKAGE = 1.3, 0.85
 """By how much a neighbourhood grows that was closed, and shrinks that was not."""
 ALONE = 1000.0
@@ -57,7 +64,8 @@ to write it down."""
 def nearby(desk: Desk, deadline: Deadline) -> None:
     """Free a few nodes at a time and solve what they hold, until that has long been in vain.
 
-    Where work is counted it ends with its share of that instead.
+    Where work is counted it ends with its share of that instead. A first look frees little-used
+    devices, as long as that may bring anything.
     """
     if desk.incumbent.missing or not desk.instance.nodes:
         return
@@ -71,22 +79,28 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
         search.spare()
     if any(map(aims, best.tiers)) or few_wait(best):
         search.aim()
+    search.clear(devices_wanted(best))
+
+    def ended() -> bool:
+        return desk.glance and not search.clears
+
     seconds = NEIGHBOURHOOD * max(1.0, len(desk.instance.nodes) / NODES)
     work = desk.budget.work
     if work is not None:
         before = search.work
-        while search.work - before < work * NEIGHBOURHOODS_WORK and not (best.done or desk.done()):
-            better = search.step(seconds)
+        most = work * NEIGHBOURHOODS_WORK
+        while search.work - before < most and not (best.done or desk.done() or ended()):
+            better = search.step(seconds, devices=desk.glance)
             if better is not None:
                 desk.found(better)
         desk.budget = replace(desk.budget, work=max(0.0, work - (search.work - before)))
         return
     patience, last = desk.patience * deadline.remaining(), elapsed()
-    while elapsed() - last <= patience and not deadline.over() and not desk.done():
+    while elapsed() - last <= patience and not (deadline.over() or desk.done() or ended()):
         if desk.refresh():
             best.adopt(desk.incumbent.placement)
         most = patience - (elapsed() - last)
-        better = search.step(min(seconds, deadline.remaining()), most)
+        better = search.step(min(seconds, deadline.remaining()), most, devices=desk.glance)
         if better is not None:
             desk.found(better)
             last = elapsed()
@@ -96,9 +110,10 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
 class _Operator:
     """A way to choose nodes, and how it has done so far."""
 
-    choose: Choice
+    choose: Choice | None
+    """``None``: of all nodes those devices of which least is in use, ``size`` of them."""
     size: float
-    """Nodes that are freed the next time."""
+    """Nodes, or devices, that are freed the next time."""
     most: float = LARGEST
     """Nodes that are freed at most, however many could be closed."""
     merit: float = 1.0
@@ -141,6 +156,7 @@ class Neighbourhoods:
             self._operators.append(whole)
         self._view: View | None = None
         self._sparing = self._aiming = False
+        self._clearing: _Operator | None = None
         self.work = 0.0
         """Deterministic seconds so far, and as many as it takes to write each step down."""
 
@@ -149,6 +165,11 @@ class Neighbourhoods:
         self.best.adopt(placement)
         self._deadline = deadline
         return self.best
+
+    @property
+    def clears(self) -> bool:
+        """Whether devices may be freed with success, as far as has been seen."""
+        return self._clearing is not None and self._clearing.merit > len(self._operators)
 
     def spare(self) -> None:
         """Look between nodes of moved pods before all else, from now on: only moves are open."""
@@ -167,10 +188,21 @@ class Neighbourhoods:
             start = _Operator(from_the_start, LARGEST, merit=ALONE, seconds=SECONDS, afresh=True)
             self._operators.append(start)
 
-    def step(self, seconds: float, most: float = NEVER) -> Placement | None:
+    def clear(self, wanted: int) -> None:
+        """Look at little-used devices before all else, from now on, if any devices are wanted."""
+        if wanted and self._clearing is None:
+            first = min(LARGEST_DEVICES, max(DEVICES, MORE_DEVICES * wanted))
+            cleared = _Operator(None, first, LARGEST_DEVICES, ALONE, DEVICE_SECONDS, 2, afresh=True)
+            self._clearing = cleared
+            self._operators.append(cleared)
+
+    def step(
+        self, seconds: float, most: float = NEVER, *, devices: bool = False
+    ) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
 
-        Operators that are worth more seconds have up to ``most``.
+        Operators that are worth more seconds have up to ``most``. With ``devices`` little-used ones
+        are freed, if any are wanted.
 
         What is returned was judged legal and strictly better, and is the new incumbent.
         """
@@ -183,11 +215,15 @@ class Neighbourhoods:
             self._view = View(self._instance, start)
         merits = [operator.merit for operator in self._operators]
         operator = self._rng.choices(self._operators, merits)[0]
-        size = min(int(operator.size), len(self._instance.nodes))
-        nodes = operator.choose(self._view, size, self._rng)
+        if devices and self._clearing is not None:
+            operator = self._clearing
+        size = int(operator.size)
+        if operator.choose is not None:
+            size = min(size, len(self._instance.nodes))
         seconds = max(seconds, min(operator.seconds * size, most))
-        base = self._instance.current if operator.afresh else start
-        tried = self._solve(Around(base, frozenset(nodes)), seconds, operator.linearization)
+        tried = self._solve(
+            self._around(self._view, operator, size), seconds, operator.linearization
+        )
         self.work += tried.work + WRITING * len(self._instance.nodes)
         better = tried.found is not None and self.best.offer(tried.found)
         operator.merit = max(LEAST_MERIT, FADING * operator.merit + (1 - FADING) * better)
@@ -199,6 +235,21 @@ class Neighbourhoods:
             operator.size = max(SMALLEST, operator.size * SHRINKAGE)
         return self.best.placement if better else None
 
+    def _around(self, view: View, operator: _Operator, size: int) -> Around:
+        base = self._instance.current if operator.afresh else view.placement
+        if operator.choose is None:
+            return Around(base, frozenset(view.nodes), little_used(view, size, self._rng))
+        return Around(base, frozenset(operator.choose(view, size, self._rng)))
+
+    def _disturbed(self) -> int:
+        """Tiers up to the first open one and those that say who is disturbed.
+
+        Others, such as what is stranded, can make a model of all nodes ten times as large.
+        """
+        best = self.best
+        last = max((i for i, t in enumerate(best.tiers) if t.metric in DISTURBING), default=0)
+        return 1 + max(last, 0 if best.first_open is None else best.tiers.index(best.first_open))
+
     def _solve(self, around: Around, seconds: float, linearization: int) -> Descent:
         best = self.best
         rules = [
@@ -208,6 +259,7 @@ class Neighbourhoods:
         ]
         began = elapsed()
         model = PlacementModel(self._instance, rules=rules, around=around)
+        weighed = slice(None if around.devices is None else self._disturbed())
         seed = self._rng.randrange(2**31)
         if self._deadline.deterministic:
             effort = Effort(NEVER, seed, seconds * WORK_PER_SECOND)
@@ -216,10 +268,10 @@ class Neighbourhoods:
             effort = Effort(min(left, self._deadline.remaining()), seed)
         return descend(
             model,
-            best.tiers,
+            best.tiers[weighed],
             best.placement,
-            best.values,
-            best.floors,
+            best.values[weighed],
+            best.floors[weighed],
             effort,
             linearization=linearization,
         )

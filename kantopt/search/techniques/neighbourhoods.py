@@ -111,7 +111,7 @@ class _Operator:
     """A way to choose nodes, and how it has done so far."""
 
     choose: Choice | None
-    """``None``: of all nodes those devices of which least is in use, ``size`` of them."""
+    """``None``: all nodes, but only the devices of which least is in use, ``size`` of them."""
     size: float
     """Nodes, or devices, that are freed the next time."""
     most: float = LARGEST
@@ -221,9 +221,8 @@ class Neighbourhoods:
         if operator.choose is not None:
             size = min(size, len(self._instance.nodes))
         seconds = max(seconds, min(operator.seconds * size, most))
-        tried = self._solve(
-            self._around(self._view, operator, size), seconds, operator.linearization
-        )
+        around = self._around(self._view, operator, size)
+        tried = self._solve(around, seconds, operator.linearization)
         self.work += tried.work + WRITING * len(self._instance.nodes)
         better = tried.found is not None and self.best.offer(tried.found)
         operator.merit = max(LEAST_MERIT, FADING * operator.merit + (1 - FADING) * better)
@@ -236,6 +235,7 @@ class Neighbourhoods:
         return self.best.placement if better else None
 
     def _around(self, view: View, operator: _Operator, size: int) -> Around:
+        """Return the neighbourhood that an operator chooses."""
         base = self._instance.current if operator.afresh else view.placement
         if operator.choose is None:
             return Around(base, frozenset(view.nodes), little_used(view, size, self._rng))

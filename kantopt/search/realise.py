@@ -219,14 +219,11 @@ class _Realisation:
     def _bind(self, w: Wanted) -> None:
         """Place new pods, job by job, group by group."""
         left = {g: k for g, k in w.counts.items() if k > 0}
-        total = sum(left.values())
-        for s in w.podsets:
-            if self.state.placed[s]:
-                total -= self.state.placed[s]  # they had the first choice
-                continue
-            most = min(self.instance.podsets[s].count, total)
+        # Some may have had the first choice.
+        waiting = [s for s in w.podsets if not self.state.placed[s]]
+        there = sum(self.state.placed[s] for s in w.podsets)
+        for s, most in self._dealt(waiting, sum(left.values()) - there):
             if self._close(s, most):
-                total -= most
                 for g in sorted(left, key=lambda g: (-left[g], g)):
                     used = min(most, left[g])
                     left[g] -= used
@@ -238,7 +235,22 @@ class _Realisation:
                     self._bind_in(s, share, g)
                     left[g] -= share
                     most -= share
-                    total -= share
+
+    def _dealt(self, podsets: Sequence[int], pods: int) -> list[tuple[int, int]]:
+        """Deal pods out to alike pod sets: minima first, to as many gangs as there are enough."""
+        found = dict.fromkeys(podsets, 0)
+        for least in (True, False):
+            for s in podsets:
+                podset = self.instance.podsets[s]
+                most = podset.count
+                if least:
+                    job = self.instance.jobs[podset.job]
+                    most = job.roles[podset.role].min_count if job.is_gang else 0
+                more = max(0, most - found[s])
+                if not least or more <= pods:
+                    found[s] += min(more, pods)
+                    pods -= min(more, pods)
+        return [(s, dealt) for s, dealt in found.items() if dealt]
 
     def _close(self, s: int, pods: int) -> bool:
         """Place a whole gang close together where the groups say nothing of domains.

@@ -54,6 +54,14 @@ def test_a_gang_that_must_be_close_is_placed_with_the_others() -> None:
     assert refilled(instance, start)[:2] == (0, 0)
 
 
+def test_of_gangs_that_can_do_with_less_as_many_run_as_can() -> None:
+    nodes = [node(name, gpu=4) for name in "ab"]
+    jobs = [job(f"j{i}", pods(count=4, minCount=2, gpu=1)) for i in range(4)]
+    instance = question(nodes, jobs, objectives=FIRST_GPUS)
+    start = placed(instance, j0=["a"] * 4, j1=["b"] * 4)
+    assert refilled(instance, start)[0] == 0
+
+
 def test_room_of_victims_is_not_for_who_may_not_evict_them() -> None:
     """Who waits with the victim's priority would fit beside the one that evicted it."""
     nodes = [node("a", gpu=8)]

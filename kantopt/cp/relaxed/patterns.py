@@ -75,7 +75,9 @@ def fill(
     list
         Alike pod sets, and how many of their pods are on which nodes; nothing if none is better.
     """
-    m = _Apart(question, ()) if question.close_jobs else Relaxation(question, ())
+    # The nodes of a class are told apart by what is free of them: more classes would be in the way.
+    waiting_close = any(s in free for j in question.close_jobs for s in question.jobs[j].podsets)
+    m = (_Apart if waiting_close else Relaxation)(question, (), coarse=True)
     waiting = [kind for kind in m.kinds.pods if not kind.fixed]
     anew = [kind for kind in waiting if all(s in free for s in kind.podsets)]
     for kind in waiting:

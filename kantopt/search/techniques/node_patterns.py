@@ -23,6 +23,8 @@ from kantopt.search.realise import Wanted, realise
 from kantopt.verify.step import Loads, Step
 
 NAME = "node-patterns"
+FEW_PAIRS = 1_000
+"""New gangs that must be close, times domains, up to which they are placed anew at once."""
 
 
 def refill(desk: Desk, deadline: Deadline) -> None:
@@ -35,7 +37,10 @@ def refill(desk: Desk, deadline: Deadline) -> None:
     # Room of victims is for those who may evict them: nobody more important is placed anew.
     most = tier.priority if evicts(desk.instance, placed) else None
     r = scarcest(desk.instance, placed)
-    free = frozenset[int]() if r is None else free_pods(desk.instance, most, r)
+    # Many domains apart take long: at first the others, beside gangs that are close as they are.
+    later = desk.before(NAME) > 0 and few_enough(desk.instance)
+    apart = later or _close_pairs(desk.instance) <= FEW_PAIRS
+    free = frozenset[int]() if r is None else free_pods(desk.instance, most, r, apart=apart)
     if r is None or not free:
         return
     base = placed.replace({s: {} for s in free})
@@ -68,9 +73,19 @@ def scarcest(instance: Instance, placement: Placement) -> int | None:
     return max(ratios, key=lambda r: ratios[r], default=None)
 
 
-def free_pods(instance: Instance, most: int | None, r: int) -> frozenset[int]:
-    """Pods that wait, of a priority at most, with a share of a resource, that may go anywhere."""
-    neighbours, close, apart = Neighbours(instance), instance.close_jobs, few_enough(instance)
+def _close_pairs(instance: Instance) -> int:
+    waiting = sum(not instance.running_of(j) for j in instance.close_jobs)
+    return waiting * max((len(domains) for domains in instance.topology.domains), default=0)
+
+
+def free_pods(
+    instance: Instance, most: int | None, r: int, *, apart: bool = True
+) -> frozenset[int]:
+    """Pods that wait, of a priority at most, with a share of a resource, that may go anywhere.
+
+    With domains ``apart`` those of gangs that must be close as well.
+    """
+    neighbours, close = Neighbours(instance), instance.close_jobs
     return frozenset(
         s
         for job in instance.jobs

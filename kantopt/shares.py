@@ -16,7 +16,7 @@ NAMING_A_JOB = 0.00015
 FEW_ACTIONS, WRITING_ACTION, WRITING_JOB = 200, 0.00001, 0.00003
 """Pods that a small plan binds, evicts or moves; seconds for each more, and for each more of their
 jobs and of those that wait."""
-NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 1.0
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 2.0
 """Seconds in which is found out for whom a victim goes, and many victims."""
 ORDERING_A_POD = 0.0003
 """Seconds that an order takes for each pod that is evicted or moved."""
@@ -52,7 +52,7 @@ LEFT_OUT = 1 / 10
 """For placing those first who were left out."""
 COMPACT = 1 / 4
 """For constructing once where nodes were emptied before."""
-REINSERT = 1 / 4
+REINSERT = 1 / 8
 """For placing new jobs again, one by one, where they harm less."""
 RECREATE_GANGS = 1 / 4
 """For constructing anew, again and again, without a few of the new gangs."""

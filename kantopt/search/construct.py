@@ -50,9 +50,6 @@ class How:
     """Take jobs as they are listed, whatever their priority and size, as arrivals are."""
     largest_first: bool = False
     """Of equal priority those first that ask for most, whether or not they must be close."""
-    scarce_first: bool = False
-    """Of victims whom gangs can do without those first whom the fewest others may evict: the less
-    important ones are left to these, who would displace others."""
     least_priority: int | None = None
     """Leave out jobs of lower priority."""
     first: Collection[int] = ()
@@ -138,8 +135,6 @@ class _Run:
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
-        if self.preemption:
-            self.preemption.victims.scarce_first = how.scarce_first
         self.relocate = how.relocate and not trims
         self._start = how.start or instance.current
         self.state.go_to(self._start)  # once it is watched who is gone

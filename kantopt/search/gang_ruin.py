@@ -74,7 +74,6 @@ def recreate_gangs(
                 seed=rng.randrange(1, 100),
                 largest_first=rng.random() < 0.5,
                 first=first,
-                scarce_first=rng.random() < 0.5,
                 start=start,
                 least_priority=min(instance.jobs[j].priority for j in (*gone, *first)),
                 thorough=small,

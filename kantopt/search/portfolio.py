@@ -100,7 +100,7 @@ def by_strategies(
         if i and (made.late or best.optimal or deadline.cuts()):
             return
         began = elapsed()
-        how = How(strategy, seed=seed, largest_first=i % 2 == 1, scarce_first=i % 2 == 1)
+        how = How(strategy, seed=seed, largest_first=i % 2 == 1)
         better = offer_constructed(best, deadline, how)
         last = elapsed() - began
         took += last

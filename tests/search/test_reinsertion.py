@@ -5,7 +5,6 @@ from __future__ import annotations
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.construct import How, construct
 from kantopt.search.reinsertion import reinserted
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
@@ -16,33 +15,10 @@ from tests.verify.world import job, node, placed, pods, podset_of, question
 OBJECTIVES = [{"unplaced": {"by": "priority", "unit": "gpu"}}, "evictions", "moves"]
 
 
-def crossed() -> Instance:
-    """Two gangs that can do without a pod each: the top job may take either, the other one only."""
-    nodes = [node(name, gpu=8) for name in "abcd"]
-    return question(
-        nodes,
-        [
-            job("mid", pods(count=2, minCount=1, gpu=8, on=["a", "b"]), priority=5),
-            job("low", pods(count=2, minCount=1, gpu=8, on=["c", "d"]), priority=1),
-            job("top", pods(gpu=8), priority=10),
-            job("same", pods(gpu=8), priority=5),
-        ],
-        objectives=OBJECTIVES,
-    )
-
-
 def missing(instance: Instance, placement: Placement) -> int:
     """Milli-GPU below minima that have no place."""
     assert check(instance, placement) == []
     return sum(measure(instance, placement, [t for t in tiers_of(instance) if t.counts_unplaced]))
-
-
-def test_who_may_evict_few_is_left_those_whom_others_could_take() -> None:
-    instance = crossed()
-    how = How(Strategy.BEST_FIT)
-    assert missing(instance, construct(instance, FOREVER, how)) == 8_000
-    how = How(Strategy.BEST_FIT, scarce_first=True)
-    assert missing(instance, construct(instance, FOREVER, how)) == 0
 
 
 def test_a_job_comes_in_again_where_its_victim_is_not_missed() -> None:

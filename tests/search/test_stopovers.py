@@ -163,7 +163,8 @@ def test_victims_of_what_has_no_order_come_back_where_they_fit() -> None:
     assert list(concessions(instance, wanted, lambda: True)) == [put(instance, {"t": ["d"]})]
 
 
-def test_a_pod_that_others_came_near_stays_if_its_successor_has_no_order() -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_pod_that_others_came_near_stays_if_its_successor_has_no_order(*, late: bool) -> None:
     """The new friend in the rack is in a circle: the guest comes, the old one has to stay."""
     friend = {"labels": {"app": "friend"}}
     near = {"topologyKey": "rack", "labelSelector": {"matchLabels": friend["labels"]}}
@@ -182,7 +183,7 @@ def test_a_pod_that_others_came_near_stays_if_its_successor_has_no_order() -> No
     wanted = put(instance, {"r": ["b"], "s": ["a"], "old": ["f"], "guest": ["e"]})
     assert check(instance, wanted) == []
     assert sequence(instance, wanted) is None
-    assert list(concessions(instance, wanted)) == [put(instance, {"guest": ["e"]})]
+    assert list(concessions(instance, wanted, lambda: late)) == [put(instance, {"guest": ["e"]})]
 
 
 def test_independent_chains_do_not_wait_for_each_other() -> None:

@@ -148,7 +148,7 @@ def _regroup(run: Run, deadline: Deadline, process: SolverProcess | None) -> boo
 def try_again(run: Run, deadline: Deadline) -> None:
     """Construct in another order, if there was no time for that before the exact search began."""
     if run.one_order and not run.incumbent.optimal:
-        _construct(run, deadline, other_order=True)
+        _construct(run, deadline, largest_first=True)
 
 
 def make_way(run: Run, deadline: Deadline) -> None:
@@ -174,7 +174,7 @@ def complete(run: Run, deadline: Deadline, process: SolverProcess) -> None:
 
 
 def _construct(
-    run: Run, deadline: Deadline, start: Placement | None = None, *, other_order: bool = False
+    run: Run, deadline: Deadline, start: Placement | None = None, *, largest_first: bool = False
 ) -> None:
     """Construct, from a placement on, and place several jobs for one."""
     from kantopt.search.construct import How
@@ -183,7 +183,7 @@ def _construct(
 
     best = run.incumbent
     strategy = (run.options.strategies or DEFAULT_PORTFOLIO)[0]
-    how = How(strategy, largest_first=other_order, scarce_first=other_order, start=start)
+    how = How(strategy, largest_first=largest_first, start=start)
     offer_constructed(best, deadline, how)
     if best.tally.begins(EXCHANGE):
         others = exchange(best.searched, best.placement, run.tiers, deadline)

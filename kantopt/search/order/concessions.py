@@ -41,14 +41,15 @@ def concessions(
         spots[change.target] -= 1
         yield from _legal(instance, placement.replace({change.podset: spots}))
     reached = approach(instance, placement, over).placement
-    yield from _legal(instance, reached)
+    near = list(_legal(instance, reached))
+    yield from near
     done = [unit for unit, _ in run.done]
     count, fewer = len(done), 1
-    while count >= 0 and not over():
+    while count >= 0:  # a few looks, for which there is always time: else nothing would be done
         # Pods may have come near one that had yet to leave: then what came last is left undone too.
         without = list(_legal(instance, after(instance, done[:count])))
         if without:
-            yield from (close for close in without if close.podsets != reached.podsets)
+            yield from (close for close in without if close not in near)
             return
         count, fewer = (max(0, count - fewer) if count else -1), 2 * fewer
 

@@ -33,12 +33,15 @@ def refill(desk: Desk, deadline: Deadline) -> None:
     tier = desk.incumbent.first_open
     if tier is None or tier.metric is not Metric.UNPLACED or desk.forbidden:
         return
-    placed = desk.incumbent.placement
-    # Room of victims is for those who may evict them: nobody more important is placed anew.
+    placed, first = desk.incumbent.placement, not desk.before(NAME)
+    # Room of victims is for those who may evict them: nobody more important is placed anew. At
+    # first it still changes who they are, and what fits best beside some is in the way of others.
     most = tier.priority if evicts(desk.instance, placed) else None
+    if first and most is not None:
+        return
     r = scarcest(desk.instance, placed)
     # Many domains apart take long: at first the others, beside gangs that are close as they are.
-    later = desk.before(NAME) > 0 and few_enough(desk.instance)
+    later = not first and few_enough(desk.instance)
     apart = later or _close_pairs(desk.instance) <= FEW_PAIRS
     free = frozenset[int]() if r is None else free_pods(desk.instance, most, r, apart=apart)
     if r is None or not free:

@@ -26,7 +26,7 @@ from scripts.bench import (
     priority_matters,
 )
 from scripts.bench.busy_cluster import busy_cluster
-from scripts.bench.case import Case
+from scripts.bench.case import Case, by_kind
 from scripts.bench.crowded import KINDS, Crowd, crowded
 from scripts.bench.features.compared import ratio, times
 from scripts.bench.features.stated import own_model, stated_by
@@ -57,7 +57,8 @@ def _gangs(grid: Grid) -> list[Case]:
 
 
 def _backlog(grid: Grid) -> list[Case]:
-    return backlog.cases(grid.nodes or (128,), seeds_of(grid.seeds, grid.data))
+    seeds = seeds_of(grid.seeds, grid.data)
+    return by_kind(backlog.SUITE, backlog.KINDS, backlog.drawn, grid.nodes or (128,), seeds)
 
 
 def _arrivals(grid: Grid) -> list[Case]:

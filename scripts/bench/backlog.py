@@ -7,12 +7,12 @@ priority. `models`: they name GPU models that they can do with. `priorities`: th
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kantopt.schema.base import API_VERSION, Expression
 from kantopt.schema.jobs import Assignment, Job, NodeSelectorTerm, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node, SnapshotMetadata
-from scripts.bench.case import Case, Documents
+from scripts.bench.case import Documents
 from scripts.bench.gang_cluster import GPU
 
 SUITE = "backlog"
@@ -24,20 +24,6 @@ _SIZES = (1, 1, 2, 2, 3, 4, 6)
 """GPUs of pods that do not take whole nodes."""
 _GANGS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Pods of jobs that do."""
-
-
-def cases(nodes: Sequence[int], seeds: Sequence[int]) -> list[Case]:
-    """List clusters of each kind and size."""
-    return [
-        Case(SUITE, f"{kind}-n{size:04d}", seed, {"kind": kind}, _made(kind, size, seed))
-        for kind in KINDS
-        for size in nodes
-        for seed in seeds
-    ]
-
-
-def _made(kind: str, nodes: int, seed: int) -> Callable[[], Documents]:
-    return lambda: drawn(kind, nodes, seed)
 
 
 def drawn(kind: str, nodes: int, seed: int) -> Documents:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kantopt.schema.base import API_VERSION, Metadata
@@ -74,3 +75,25 @@ class Case:
     """Techniques of the search that are left out."""
     one_model: bool = False
     """Whether the models of its suite all ask the same of it: then only the first one is asked."""
+
+
+def by_kind(
+    suite: str,
+    kinds: Sequence[str],
+    drawn: Callable[[str, int, int], Documents],
+    nodes: Sequence[int],
+    seeds: Sequence[int],
+) -> list[Case]:
+    """List clusters of each kind and size, drawn from a kind, a number of nodes and a seed."""
+    return [
+        Case(
+            suite,
+            f"{kind}-n{size:04d}",
+            seed,
+            {"kind": kind},
+            partial(drawn, kind, size, seed),
+        )
+        for kind in kinds
+        for size in nodes
+        for seed in seeds
+    ]

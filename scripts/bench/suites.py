@@ -21,7 +21,7 @@ from scripts.bench import (
     victims,
     vm_rescheduling,
 )
-from scripts.bench.case import Case
+from scripts.bench.case import Case, by_kind
 from scripts.bench.features import suite as features
 from scripts.bench.grid import Grid, seeds_of
 from scripts.bench.models import MakeModel, shipped
@@ -77,11 +77,13 @@ def _goals(grid: Grid) -> list[Case]:
 
 
 def _victims(grid: Grid) -> list[Case]:
-    return victims.cases(grid.nodes or (96,), seeds_of(grid.seeds, grid.data))
+    seeds = seeds_of(grid.seeds, grid.data)
+    return by_kind(victims.SUITE, victims.KINDS, victims.drawn, grid.nodes or (96,), seeds)
 
 
 def _backlog(grid: Grid) -> list[Case]:
-    return backlog.cases(grid.nodes or (128, 256), seeds_of(grid.seeds, grid.data))
+    nodes, seeds = grid.nodes or (128, 256), seeds_of(grid.seeds, grid.data)
+    return by_kind(backlog.SUITE, backlog.KINDS, backlog.drawn, nodes, seeds)
 
 
 def _alike(grid: Grid) -> list[Case]:

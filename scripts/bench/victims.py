@@ -8,7 +8,7 @@ priorities whose members above the minimum would do for the jobs that wait.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
@@ -19,7 +19,7 @@ from kantopt.schema.snapshot import (
     Topology,
     TopologyLevel,
 )
-from scripts.bench.case import Case, Documents
+from scripts.bench.case import Documents
 
 SUITE = "victims"
 KINDS = ("racks", "surplus")
@@ -29,20 +29,6 @@ _CUTS = ((8,), (4, 4), (4, 2, 2), (2, 2, 2, 2), (4, 2, 1, 1), (2, 2, 2, 1, 1))
 """GPUs of the pods of a node."""
 _NEW = 1_000
 """Priority of who waits."""
-
-
-def cases(nodes: Sequence[int], seeds: Sequence[int]) -> list[Case]:
-    """List clusters of each kind and size."""
-    return [
-        Case(SUITE, f"{kind}-n{size:04d}", seed, {"kind": kind}, _made(kind, size, seed))
-        for kind in KINDS
-        for size in nodes
-        for seed in seeds
-    ]
-
-
-def _made(kind: str, nodes: int, seed: int) -> Callable[[], Documents]:
-    return lambda: drawn(kind, nodes, seed)
 
 
 def drawn(kind: str, nodes: int, seed: int) -> Documents:

@@ -55,6 +55,20 @@ def test_a_bind_waits_for_the_eviction_that_is_for_it_though_there_be_room_befor
     assert not order.precedes(where["default/r"], where["default/j"]), "what is free is the first's"
 
 
+def test_with_no_time_left_evictions_are_tried_last_and_where_they_stand() -> None:
+    """Who restarts takes what little is left before somebody goes, and who moves live has none."""
+    jobs = [
+        job("v", pods(cpu=3, on=["a"])),
+        job("r", pods(cpu=2, on=["b"]), priority=1),
+        job("s", pods(cpu=1, on=["a"])),
+        job("m", pods(cpu=2, on=["b"]), priority=1, moveMode="live"),
+        job("j", pods(cpu=2), priority=2),
+    ]
+    instance = question([node("a"), node("b")], jobs)
+    target = placed(instance, v=[], r=["a"], s=["b"], m=["a"], j=["b"])
+    assert sequence(instance, target, over=lambda: True) is not None
+
+
 def test_binds_alone_share_one_wave_a_gang_all_the_more() -> None:
     jobs = [job("g", pods(count=3)), job("j")]
     instance = question([node("a"), node("b")], jobs)

@@ -81,8 +81,8 @@ class _Orders:
 
         for close in concessions(self.run.instance, placement, self.over):
             for other in (close, *self._filled_up(close)):
-                if self._better(other):
-                    self._take(other)
+                if self._better(other) and self._take(other) and self.over():
+                    return
 
     def _filled_up(self, placement: Placement) -> list[Placement]:
         """Spend the moves that a placement has left over on single moves, each of which is legal.

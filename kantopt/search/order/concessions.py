@@ -28,7 +28,7 @@ def concessions(
 
     One pod of a circle is evicted instead of moved, where the model allows that: the least
     important, then the cheapest. Or whatever has no order is left undone, with stop-overs for the
-    rest or without; and what came last, if the rest is not legal then.
+    rest or without; and what came last, more and more of it, if the rest is not legal then.
     """
     units = units_of(instance, difference(instance, placement))
     run = min(
@@ -47,10 +47,11 @@ def concessions(
     count, fewer = len(done), 1
     while count >= 0:  # a few looks, for which there is always time: else nothing would be done
         # Pods may have come near one that had yet to leave: then what came last is left undone too.
-        without = list(_legal(instance, after(instance, done[:count])))
-        if without:
-            yield from (close for close in without if close not in near)
-            return
+        for close in _legal(instance, after(instance, done[:count])):
+            if close not in near:
+                yield close
+            if not over():
+                return
         count, fewer = (max(0, count - fewer) if count else -1), 2 * fewer
 
 

@@ -56,8 +56,8 @@ def sequence(
                 return waves
         elif last not in closest or len(run.stuck) < len(closest[last][0].stuck):
             closest[last] = run, attempt
-        if over():
-            return None
+        if over() and last != "evict":
+            return None  # two at least: a small plan is what most of the time went into
     for run in _with_detours(instance, units, closest, over):
         waves = None if run.stuck else _judged(instance, _arranged(run), placement)
         if waves is not None:

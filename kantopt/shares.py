@@ -20,6 +20,8 @@ NAMING_A_VICTIM, NAMING_VICTIMS = 0.005, 2.0
 """Seconds in which is found out for whom a victim goes, and many victims."""
 ORDERING_A_POD = 0.0003
 """Seconds that an order takes for each pod that is evicted or moved."""
+UNTANGLING_JUDGINGS, UNTANGLING = 12, 1.0
+"""Times that judging a plan takes, and seconds at most, in which circles of moves are untangled."""
 ENDING = 0.8
 """For order, names and writing, at most."""
 SAYING_WHY = 0.15

@@ -189,6 +189,26 @@ def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
     assert ordered(-1.0) == (instance.current.replace({2: {Spot(3): 1}}), 1)
 
 
+def test_when_the_time_is_up_an_earlier_plan_with_an_order_is_kept_whole() -> None:
+    """What can be done of a later one, which has none, leaves out who needs the circle's room."""
+    x, y = job("x", 2, "a", moveMode="live"), job("y", 3, "b", moveMode="live")
+    asked = question(
+        [node("a", 3), node("b", 3), node("c", 1)],
+        [x, y],
+        [job("big", 1, priority=9), job("small", 1)],
+    )
+    instance = asked.instance(model(*PODS_FIRST))
+    earlier = instance.current.replace({2: {Spot(2): 1}})
+    swapped = {0: {Spot(1): 1}, 1: {Spot(0): 1}, 2: {Spot(1): 1}, 3: {Spot(2): 1}}
+    late = Deadline.within(-1.0)
+    run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
+    assert run.incumbent.offer(earlier, "nobody")
+    assert run.incumbent.offer(instance.current.replace(swapped), "nobody")
+    placement, waves = executable(run)
+    assert (placement, len(waves)) == (earlier, 1)
+    assert NO_ORDER in run.warnings
+
+
 def test_moves_left_over_by_a_circle_without_an_order_go_where_they_gain_as_much() -> None:
     """Two VMs can only swap by way of a third node, for which there is no move; one goes there."""
     x, y = job("x", 3, "a", moveMode="live"), job("y", 2, "b", moveMode="live")

@@ -59,6 +59,7 @@ def test_more_time_is_kept_once_the_best_plan_has_more_to_be_ordered(kept: Any) 
     searching, before = run.searching, run.reserve.seconds
     assert run.incumbent.offer(placed(instance, gang=["b"] * 1000, big=["a"]), "relocation")
     more = 1000 * 0.0003 + 801 * 0.00001 + shares.NAMING_VICTIMS
+    more += min(1.0, 12 * run.judging)  # circles of moves may be to untangle
     assert run.reserve.seconds - before == pytest.approx(more)
     assert searching.remaining() <= 1000.0 - run.reserve.seconds
 

@@ -25,6 +25,7 @@ def ending_seconds(instance: Instance, found: Placement | None, judging: float) 
     """
     waiting = [podset for podset in instance.podsets if not podset.running]
     jobs = {podset.job for podset in waiting}
+    untangling = 0.0
     if found is None:
         pods = sum(podset.count for podset in waiting)
         leaving = pods if instance.model.limits.evictions != 0 else 0
@@ -34,8 +35,10 @@ def ending_seconds(instance: Instance, found: Placement | None, judging: float) 
         jobs |= {instance.podsets[step.podset].job for step in left}
         leaving = sum(step.pods for step in left)
         pods = leaving + sum(step.pods for step in steps.binds)
+        if steps.moves:
+            untangling = min(shares.UNTANGLING, shares.UNTANGLING_JUDGINGS * judging)
     naming = min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * leaving)
-    ordering = 0.0 if found is None else shares.ORDERING_A_POD * leaving
+    ordering = 0.0 if found is None else shares.ORDERING_A_POD * leaving + untangling
     telling = shares.WRITING_PLAN + shares.NAMING_A_JOB * len(instance.jobs)
     writing = shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
     writing += shares.WRITING_JOB * max(0, len(jobs) - shares.FEW_ACTIONS)

@@ -29,8 +29,8 @@ def executable(run: Run) -> tuple[Placement, tuple[Wave, ...]]:
     Where the best one has none, it is forbidden and the search goes on while there is time.
     Then the best of these is taken that has an order: what the search found, the incumbents
     before, placements close to those without an order, also with single moves added to what is
-    left of these, and at last doing nothing. When the time is nearly up, one attempt at an order
-    must do: what can be done of a placement without one is then the plan.
+    left of these, and at last doing nothing. When the time is nearly up, the latest incumbent that
+    has an order is the plan, and only where none has, what can be done of the best.
     """
     return _Orders(run).best()
 
@@ -47,7 +47,8 @@ class _Orders:
     def best(self) -> tuple[Placement, tuple[Wave, ...]]:
         """Try all incumbents, the latest first, and what is close to those without an order."""
         run = self.run
-        candidates = [found.placement for found in run.incumbent.history]
+        found = [each.placement for each in run.incumbent.history]
+        candidates = [placement for placement in found if placement != run.instance.current]
         while candidates:
             placement = candidates.pop()
             if not self._better(placement):
@@ -55,12 +56,16 @@ class _Orders:
             if self._take(placement):
                 break
             self.forbidden.append(placement)
+            if self.over():
+                continue
             self._try_close_to(placement)
-            if self.ordered and (self.over() or self._optimal(self.ordered[0])):
+            if self.ordered and self._optimal(self.ordered[0]):
                 break
             if self._may_search_again():
                 others = search_together(run, tuple(self.forbidden))
-                candidates += [found.placement for found in others.history[1:]]
+                candidates += [each.placement for each in others.history[1:]]
+        if self.forbidden and self.ordered is None:
+            self._try_close_to(self.forbidden[0])
         if any(self._better(other) for other in self.forbidden):
             run.warnings.append(NO_ORDER)
         return self.ordered[1:] if self.ordered else (run.instance.current, ())

@@ -45,6 +45,8 @@ def sequence(
     units = units_of(instance, changes)
     if not units:
         return ()
+    if over() and all(Run(instance, units, last).stuck for last in ("evict", None)):
+        return None  # who waits for whom takes longer to find out, and makes none less stuck
     if changes.evictions and changes.binds and instance.strict:
         units = after_evictions(instance, placement, units)
     closest: dict[Kind | None, tuple[Run, list[Unit]]] = {}

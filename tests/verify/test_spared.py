@@ -235,6 +235,27 @@ def test_a_large_gang_without_room_for_its_last_pod_is_not_placed_in_every_order
     assert looks < 10_000
 
 
+def test_other_places_are_looked_for_only_while_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Then it is somebody in the room of the victim who is named."""
+    looks, left = 0, 1
+
+    def counted(*given: Any) -> None:
+        nonlocal looks, left
+        looks, left = looks + 1, left - 1
+
+    monkeypatch.setattr(Elsewhere, "place", counted)
+    jobs = [running(f"r{i}", "a", cpu=1) for i in range(4)]
+    jobs += [pending(f"p{i}", cpu=1) for i in range(4)]
+    gone: dict[str, list[str]] = {f"r{i}": [] for i in range(4)}
+    instance = question([node("a"), node("c", cpu=2)], jobs)
+    made = step(instance, **gone, **{f"p{i}": ["a"] for i in range(4)})
+    told = Preemptors(made, over=lambda: left <= 0)
+    assert all(told.of_job(instance.jobs[j]) is not None for j in range(4))
+    assert looks == 1
+
+
 def test_a_gang_is_looked_for_in_every_domain_though_many_hold_only_a_part_of_it() -> None:
     racks = [node(f"n{i:02d}", cpu=1, rack=f"b/r{i:02d}") for i in range(20)]
     nodes = [node("full", cpu=2, rack="b/r"), *racks, node("last", cpu=2, rack="b/z")]

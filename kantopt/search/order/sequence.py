@@ -48,7 +48,7 @@ def sequence(
     if over() and all(Run(instance, units, last).stuck for last in ("evict", None)):
         return None  # who waits for whom takes longer to find out, and makes none less stuck
     if changes.evictions and changes.binds and instance.strict:
-        units = after_evictions(instance, placement, units)
+        units = after_evictions(instance, placement, units, over)
     closest: dict[Kind | None, tuple[Run, list[Unit]]] = {}
     for attempt, last in _attempts(instance, units):
         run = Run(instance, attempt, last)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from random import Random
@@ -186,12 +186,14 @@ def _slices(
     return [own]
 
 
-def after_evictions(instance: Instance, placement: Placement, units: Sequence[Unit]) -> list[Unit]:
+def after_evictions(
+    instance: Instance, placement: Placement, units: Sequence[Unit], over: Callable[[], bool]
+) -> list[Unit]:
     """Let binds wait for the evictions that are for them, though there be room before.
 
     On the victim's node if the job has pods there, else all its binds.
     """
-    preemptors = preemptors_of(Step(instance, instance.current, placement))
+    preemptors = preemptors_of(Step(instance, instance.current, placement), over)
     targets: dict[int, set[int]] = {}
     waiting: dict[tuple[int, int | None], list[Unit]] = {}
     for unit in units:

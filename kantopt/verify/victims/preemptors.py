@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -35,6 +35,7 @@ class _Asked:
     """A step, the same as another one if both change the same: they may be made apart."""
 
     step: Step
+    over: Callable[[], bool]
 
     def __hash__(self) -> int:
         return id(self.step.instance)
@@ -46,14 +47,17 @@ class _Asked:
         return a.instance is b.instance and (a.before, a.after) == (b.before, b.after)
 
 
-def preemptors_of(step: Step) -> Preemptors:
-    """Return for whom victims give way: order and document ask the same, one after the other."""
-    return _kept(_Asked(step))
+def preemptors_of(step: Step, over: Callable[[], bool] = lambda: False) -> Preemptors:
+    """Return for whom victims give way: order and document ask the same, one after the other.
+
+    Whoever asks first says when the time for it is ``over``.
+    """
+    return _kept(_Asked(step, over))
 
 
 @lru_cache(maxsize=4)  # what victims do next is asked in between
 def _kept(asked: _Asked) -> Preemptors:
-    return Preemptors(asked.step)
+    return Preemptors(asked.step, asked.over)
 
 
 class Preemptors:
@@ -63,11 +67,13 @@ class Preemptors:
     indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise,
     first of all one without which the victim would fit back; or a less important one that has the
     place which that one would have had. Equals that each need a victim have one each, as far as
-    they are in its room: who is bound does not have to wait for the victims of others.
+    they are in its room: who is bound does not have to wait for the victims of others. Once the
+    time is over no other places are looked for.
     """
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, over: Callable[[], bool] = lambda: False) -> None:
         self.step = step
+        self._over = over
         self._elsewhere = Elsewhere(step)
         self._made_way = MadeWay(step)
         self._tried = self._judged = 0
@@ -181,7 +187,7 @@ class Preemptors:
         """
         pods = room.pods_of(job)
         for other in self._queued_behind(job, may):
-            if self._tried >= self._most:
+            if self._tried_enough():
                 break
             equal = other.priority == job.priority
             if equal and self._needs_its_place(other, job, unit):
@@ -326,7 +332,7 @@ class Preemptors:
         back: Pods,
     ) -> bool:
         """Whether pods would find another place if some were not bound, and others back."""
-        if self._judged * self._size >= MOST_JUDGED:
+        if self._judged * self._size >= MOST_JUDGED or self._over():
             return False
         self._judged += 1
         changes = Counter[tuple[int, Spot]]()
@@ -340,11 +346,14 @@ class Preemptors:
 
     def _has_place(self, room: RoomTaken, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""
-        if self._tried >= self._most:
+        if self._tried_enough():
             return False
         placement = self._elsewhere.place(room.pods_of(job), back, EACH)
         self._tried += EACH
         return placement is not None
+
+    def _tried_enough(self) -> bool:
+        return self._tried >= self._most or self._over()
 
 
 def _holds(loads: Loads, s: int, n: int) -> int:

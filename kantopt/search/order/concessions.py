@@ -49,6 +49,7 @@ def concessions(
         # Pods may have come near one that had yet to leave: then what came last is left undone too.
         for close in _legal(instance, after(instance, done[:count])):
             if close not in near:
+                near.append(close)
                 yield close
             if not over():
                 return

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import numpy as np
 
+from kantopt.search.as_if_gone import as_if_gone
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.least_harm import LeastHarm
 from kantopt.search.preemption.gone import Level
@@ -161,8 +162,7 @@ class Clearing:
                 found.append((int(costs[nodes[:enough]].sum()), d, nodes[:enough].tolist()))
         yield from (nodes for _, _, nodes in sorted(found)[:_MOST_DOMAINS])
 
-    @contextmanager
-    def _without_who_may_leave(self) -> Iterator[None]:
+    def _without_who_may_leave(self) -> AbstractContextManager[None]:
         """Pretend that all pods are gone that may move or be evicted, each of them once."""
         state = self.state
         leave = {
@@ -174,13 +174,7 @@ class Clearing:
                     leave[s, spot] = state.spots[s].get(spot, 0)
         free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
         state.give(((s, spot, pods) for (s, spot), pods in leave.items()), free, devices)
-        state.free += free
-        state.devices += devices
-        try:
-            yield
-        finally:
-            state.free -= free
-            state.devices -= devices
+        return as_if_gone(state, free, devices)
 
     def _evict(self, n: int, below: int) -> None:
         """Evict whoever is lesser from a node; gangs that lose all they can spare go whole."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.as_if_gone import as_if_gone
 from kantopt.search.preemption.full import Full
 from kantopt.search.preemption.gone import NOBODY, Gone, Level
 from kantopt.search.shapes import Ints
@@ -226,17 +227,10 @@ class Victims:
         limited = job.queue is not None and self.state.instance.on(Rule.QUOTA)
         return limited or any(self.state.neighbours.concern(s) for s in job.podsets)
 
-    @contextmanager
-    def without(self, level: Level) -> Iterator[None]:
+    def without(self, level: Level) -> AbstractContextManager[None]:
         """Pretend that all pods who may go are gone from their nodes."""
         room = self.gone.room(level)
-        self.state.free += room.free
-        self.state.devices += room.devices
-        try:
-            yield
-        finally:
-            self.state.free -= room.free
-            self.state.devices -= room.devices
+        return as_if_gone(self.state, room.free, room.devices)
 
     def shared_costs(self, level: Level, most: int, domain: Ints) -> tuple[Ints, Ints]:
         """Cost by node of evicting all who may go, where many nodes are wanted.

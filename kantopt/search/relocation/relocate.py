@@ -6,13 +6,14 @@ Where the pods of a job restart together it moves as one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.search.as_if_gone import as_if_gone
 from kantopt.search.insertion.fill import fill, room_for
 from kantopt.search.insertion.placer import Placer, Want
 from kantopt.search.least_harm import LeastHarm
@@ -179,16 +180,9 @@ class Relocation:
                 self.gpus[spot.node] += sum(o.count * o.gpu_milli for o in together)
         state.give(pods, self._free, self._devices)
 
-    @contextmanager
-    def without(self) -> Iterator[None]:
+    def without(self) -> AbstractContextManager[None]:
         """Pretend that all pods that may move are gone from their nodes."""
-        self.state.free += self._free
-        self.state.devices += self._devices
-        try:
-            yield
-        finally:
-            self.state.free -= self._free
-            self.state.devices -= self._devices
+        return as_if_gone(self.state, self._free, self._devices)
 
     def _regions(
         self, j: int, wants: list[Want], now: Ints, could: list[Ints], most: int

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.derived.focus import limited
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.orbits import representatives
 from kantopt.search.parts.division import changing_part, summed
-from kantopt.search.techniques.symmetry import settled
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
@@ -26,7 +26,7 @@ LEVELS = [{"name": "rack", "nodeLabel": "rack"}]
 
 def kept(instance: Instance, *first: str) -> list[str]:
     """Names of the nodes that stay in the question."""
-    still = settled(instance)
+    still = limited(instance, evictions=0, moves=0)
     used = [instance.node_index[name] for name in first]
     found = representatives(still, tiers_of(still), used)
     return sorted(instance.nodes[n].name for n in found)
@@ -164,7 +164,7 @@ def alike(seed: int) -> Instance:
 def test_what_is_left_has_a_plan_as_good_as_any(block: int) -> None:
     smaller = 0
     for seed in range(block, 320, 8):
-        instance = settled(alike(seed))
+        instance = limited(alike(seed), evictions=0, moves=0)
         tiers = tiers_of(instance)
         tiers = tiers[: summed(instance, tiers)]
         if not tiers or not any(not podset.running for podset in instance.podsets):

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kantopt.clock import Deadline
-from kantopt.problem.derived.focus import with_model
+from kantopt.problem.derived.focus import limited
 from kantopt.problem.derived.parts import Part
 from kantopt.problem.freedom import freedom_of
-from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -120,7 +119,8 @@ def reduced(desk: Desk, until: Deadline, sooner: Deadline, searched: Search) -> 
 
 def _part(desk: Desk, tiers: tuple[Tier, ...]) -> Part:
     """Return the part of the question on the nodes that a plan may need, with nobody disturbed."""
-    instance, placement = settled(desk.instance), desk.incumbent.placement
+    instance = limited(desk.instance, evictions=0, moves=0)
+    placement = desk.incumbent.placement
     used = {
         spot.node
         for podset in instance.podsets
@@ -136,9 +136,3 @@ def _part(desk: Desk, tiers: tuple[Tier, ...]) -> Part:
 
     instance = replace(instance, podsets=tuple(map(within, instance.podsets)))
     return changing_part(instance, tiers)
-
-
-def settled(instance: Instance) -> Instance:
-    """Return the question with nobody to be moved or evicted."""
-    limits = instance.model.limits.model_copy(update={"evictions": 0, "moves": 0})
-    return with_model(instance, limits=limits)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
+from kantopt.search.disjoint_sets import DisjointSets
 from kantopt.search.order.detours import Most
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.run import Run
 from kantopt.search.order.units import Unit, may_step_aside, taken
-from kantopt.search.parts.ties import Union
 
 
 def parts(run: Run, most: int) -> Iterator[list[Unit]]:
@@ -48,7 +48,7 @@ class _Ties:
                 self._touching.setdefault(n, []).append(unit)
         self._most = Most(run.instance, self._units, ())
         self._index = {unit: i for i, unit in enumerate(self._units)}
-        self._union = Union(len(self._units))
+        self._union = DisjointSets(len(self._units))
         for units in self._sharing.values():
             self._union.tie_all(self._index[unit] for unit in units)
 

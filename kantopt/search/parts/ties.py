@@ -13,6 +13,7 @@ from kantopt.problem.job import AntiAffinity, PodSet
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.disjoint_sets import DisjointSets
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 
 
@@ -43,7 +44,7 @@ class Ties:
     def __init__(self, instance: Instance, tiers: Sequence[Tier], freedom: Freedom) -> None:
         self._instance, self._freedom = instance, freedom
         self._metrics = {tier.metric for tier in tiers}
-        self._union = Union(len(instance.nodes) + len(instance.jobs))
+        self._union = DisjointSets(len(instance.nodes) + len(instance.jobs))
         self._sets: dict[int, tuple[frozenset[int], int | None]] = {}
         self._scarce = self._scarce_quotas() if instance.on(Rule.QUOTA) else []
         loose = not instance.on(Rule.PINNED)
@@ -330,35 +331,3 @@ class _KeptApart:
             labels = (self._instance.label_domain(n, key) for n in nodes)
             self._labels[id(nodes), key] = frozenset(x for x in labels if x is not None)
         return self._labels[id(nodes), key]
-
-
-class Union:
-    """Numbers from 0 on, each in a set of its own until it is tied to another (Tarjan 1975).
-
-    networkx has the same, but every run would load it, which takes 0.1 s.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._parent = list(range(size))
-
-    def find(self, x: int) -> int:
-        """Return the number that stands for the set of ``x``."""
-        parent = self._parent
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    def tie(self, x: int, y: int) -> None:
-        """Merge the sets of two numbers."""
-        self._parent[self.find(x)] = self.find(y)
-
-    def tie_all(self, numbers: Iterable[int]) -> int | None:
-        """Merge the sets of some numbers; return one of them, if there are any."""
-        first: int | None = None
-        for x in numbers:
-            if first is None:
-                first = x
-            else:
-                self.tie(x, first)
-        return first

@@ -11,10 +11,10 @@ from kantopt.clock import Deadline
 from kantopt.cp.relaxed.bounds import relaxed_bounds
 from kantopt.cp.relaxed.contents import CONTENTS, by_content
 from kantopt.cp.relaxed.model import Relaxation
+from kantopt.problem.derived.focus import limited
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
-from kantopt.search.techniques.symmetry import settled
 from kantopt.verify.metrics import bounds, measure
 from tests.campaign import some
 from tests.generate import random_instance, without
@@ -41,7 +41,7 @@ def test_no_bound_is_above_the_optimum_where_nobody_leaves(block: int) -> None:
     closed = Counter[bool]()
     for seed in range(block, 200, 4):
         rng = random.Random(seed)
-        instance = settled(random_instance(seed))
+        instance = limited(random_instance(seed), evictions=0, moves=0)
         rule = rng.choice((None, None, *Rule))
         if rule not in (None, Rule.LIMITS):
             instance = without(instance, rule)
@@ -100,7 +100,8 @@ def test_nothing_is_said_of_devices_or_of_pods_that_may_leave() -> None:
     moving = question([node("a", gpu=8)], [job("r", pods(on=["a"]))], objectives=OBJECTIVES)
     tiers = tiers_of(moving)
     assert by_content(Relaxation(moving, tiers), tiers[-1]) is None
-    assert by_content(Relaxation(settled(moving), tiers), tiers[-1]) is not None
+    still = limited(moving, evictions=0, moves=0)
+    assert by_content(Relaxation(still, tiers), tiers[-1]) is not None
     assert measure(moving, moving.current, tiers)[-2] == 0
 
 

@@ -15,9 +15,10 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.presolve import presolved
-from kantopt.verify.step import Step, standing_loads
+from kantopt.verify.step import Step
 from kantopt.verify.victims.preemptors import preemptors_of
 from kantopt.verify.waves.rooms import restarts
+from kantopt.verify.waves.rooms import taken as taken_of
 
 Key = tuple[str, int, int, int]
 """Something of which there is only so much.
@@ -105,16 +106,11 @@ class Unit:
 
 def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Key, int]]:
     """What one pod takes of a spot, as far as there is a limit."""
-    node = instance.nodes[spot.node]
-    if instance.on(Rule.CAPACITY):
-        for r, amount in enumerate(instance.podsets[s].requests):
-            if amount and node.capacity[r] is not None:
-                yield ("node", spot.node, 0, r), amount
-    if spot.devices and instance.on(Rule.DEVICES):
-        for device, request in standing_loads(instance).device_requests(s, spot):
-            for r, amount in enumerate(request):
-                if amount:
-                    yield ("device", spot.node, device, r), amount
+    for (n, device, r), amount in taken_of(instance, s, spot):
+        if device is not None:
+            yield ("device", n, device, r), amount
+        elif instance.nodes[n].capacity[r] is not None:
+            yield ("node", n, 0, r), amount
 
 
 def units_of(instance: Instance, changes: Difference) -> list[Unit]:

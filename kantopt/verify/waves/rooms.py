@@ -14,7 +14,7 @@ from kantopt.verify.step import Violation, beyond, standing_loads
 from kantopt.verify.waves.most import Ledger, Share, Sum
 from kantopt.verify.waves.order import Order
 
-_Place = tuple[int, int | None, int]
+Place = tuple[int, int | None, int]
 """Node, device (``None``: the node itself) and resource."""
 
 
@@ -65,20 +65,20 @@ def _own(share: Share, returning: int) -> int:
     return max(share.start, both) if share.start else both
 
 
-def _places(instance: Instance, order: Order) -> tuple[Ledger[_Place], Counter[tuple[_Place, int]]]:
+def _places(instance: Instance, order: Order) -> tuple[Ledger[Place], Counter[tuple[Place, int]]]:
     """What each wave adds by place, and how much of that are restarts coming, by place and wave."""
-    places, returning = Ledger[_Place](), Counter[tuple[_Place, int]]()
+    places, returning = Ledger[Place](), Counter[tuple[Place, int]]()
     for p, action in order.actions:
         restart = restarts(instance, action)
         for spot, pods in ((action.source, -action.pods), (action.target, action.pods)):
-            for place, amount in () if spot is None else _taken(instance, action.podset, spot):
+            for place, amount in () if spot is None else taken(instance, action.podset, spot):
                 places.change(place, p, pods * amount, restart=restart)
                 if restart and pods > 0:
                     returning[place, p] += pods * amount
     return places, returning
 
 
-def _taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[_Place, int]]:
+def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Place, int]]:
     """What one pod takes of a spot's node and devices, as far as rules look at it."""
     if instance.on(Rule.CAPACITY):
         for r, amount in enumerate(instance.podsets[s].requests):

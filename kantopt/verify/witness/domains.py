@@ -27,7 +27,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.witness.groups import by_job
 from kantopt.verify.witness.multipliers import check_multipliers
-from kantopt.verify.witness.placing import placing
+from kantopt.verify.witness.placing import Multiplied, placing
 from kantopt.verify.witness.regions import Choice, Region, Spread, View, regions_of, spreads_of
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
@@ -154,30 +154,23 @@ def valued(
     check_multipliers(values, domains.names)
     rows = domains.rows
     groups = rows.groups
-    prices = [values.get(group.name, 0) for group in groups]
-    weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]
-    counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]
-    allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
+    by = Multiplied.of(rows, denominator, values)
+    allowed = by.allowed
     allowed += sum(values.get(name, 0) * limit for name, limit in domains.limits.items())
     fees, worth = _fees(domains, denominator, values)
-    total = placing(rows, denominator, prices, weights, counted, leaves=False, worth=worth)
+    total = placing(rows, by, leaves=False, worth=worth)
     # There every pod placed has paid, less those that run; here those that run are paid for too.
-    total += sum(price * group.running for price, group in zip(prices, groups, strict=True))
+    total += sum(price * group.running for price, group in zip(by.prices, groups, strict=True))
     total -= allowed
-    out = [
-        denominator * rows.objective.out[i] + sum(k * row.out[i] for k, row in weights)
-        for i in range(len(groups))
-    ]
-    knapsacks = _Knapsacks(prices, fees, out)
+    out = [by.leaving(rows, i) for i in range(len(groups))]
+    knapsacks = _Knapsacks(by.prices, fees, out)
     found: list[Held] = []
     for region in domains.regions:
         if over():
             return None
         found.append(knapsacks.best(region))
         total -= found[-1].gain
-    unit = denominator * rows.step
-    bound = rows.tier.above_target(max(0, -(-total // unit) * rows.step))
-    return Valued(bound, total, tuple(found))
+    return Valued(by.bound(rows, total), total, tuple(found))
 
 
 def _fees(

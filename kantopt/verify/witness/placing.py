@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from kantopt.verify.bounds.left_out import all_or_nothing
 from kantopt.verify.witness.capacity import CapacityRow
@@ -13,12 +15,48 @@ from kantopt.verify.witness.sums import Sum
 Weights = Sequence[tuple[int, Sum]]
 
 
+@dataclass(frozen=True, slots=True)
+class Multiplied:
+    """Multipliers by what their rows are: the tier counts ``scale`` times.
+
+    ``prices`` are those of one pod of each group, which those that run have paid; ``weights`` and
+    ``counted`` say how often locks and capacity rows count.
+    """
+
+    scale: int
+    prices: Sequence[int]
+    weights: Weights
+    counted: Sequence[tuple[int, CapacityRow]]
+
+    @classmethod
+    def of(cls, rows: PriceRows, scale: int, values: Mapping[str, int]) -> Self:
+        """Sort multipliers that are given by the names of their rows."""
+        return cls(
+            scale,
+            [values.get(group.name, 0) for group in rows.groups],
+            [(values.get(name, 0), row) for name, row in rows.locks.items()],
+            [(values.get(name, 0), row) for name, row in rows.capacity.items()],
+        )
+
+    @property
+    def allowed(self) -> int:
+        """What the limits of all rows come to."""
+        locks = sum(k * row.limit for k, row in self.weights)
+        return locks + sum(u * row.limit for u, row in self.counted)
+
+    def leaving(self, rows: PriceRows, i: int) -> int:
+        """What it costs that a pod of a group leaves its node, but for its price."""
+        return self.scale * rows.objective.out[i] + sum(k * row.out[i] for k, row in self.weights)
+
+    def bound(self, rows: PriceRows, total: int) -> int:
+        """Round a sum up to a bound on the tier."""
+        unit = self.scale * rows.step
+        return rows.tier.above_target(max(0, -(-total // unit) * rows.step))
+
+
 def placing(
     rows: PriceRows,
-    scale: int,
-    prices: Sequence[int],
-    weights: Weights,
-    counted: Sequence[tuple[int, CapacityRow]],
+    by: Multiplied,
     *,
     leaves: bool,
     worth: Mapping[int, int] | None = None,
@@ -27,21 +65,17 @@ def placing(
 
     Parameters
     ----------
-    scale
-        Times that the tier counts.
-    prices
-        Of one pod of each group, which those that run have paid.
-    weights, counted
-        Times that locks and capacity rows count.
+    by
+        The multipliers.
     leaves
         Whether an evicted pod counts as one that left its node: so it does where nothing else
         looks at the nodes.
     worth
         What it is worth to place a job, besides, by its index.
     """
-    sums = [(k, row) for k, row in [(scale, rows.objective), *weights] if k]
+    sums = [(k, row) for k, row in [(by.scale, rows.objective), *by.weights] if k]
     room = [0] * len(rows.groups)
-    for u, capacity in counted:
+    for u, capacity in by.counted:
         if u:
             for i, weight in capacity.weights.items():
                 room[i] += u * weight
@@ -52,7 +86,7 @@ def placing(
             _Cost(
                 rows.groups[i],
                 rows.least[i],
-                prices[i],
+                by.prices[i],
                 room[i],
                 [(k, row, i) for k, row in sums],
                 leaves=leaves,

@@ -23,7 +23,7 @@ from kantopt.verify.step import Loads
 from kantopt.verify.witness.groups import PriceGroup
 from kantopt.verify.witness.multipliers import check_multipliers
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
-from kantopt.verify.witness.placing import Weights, placing
+from kantopt.verify.witness.placing import Multiplied, placing
 from kantopt.verify.witness.rows import PriceRows, held
 
 
@@ -87,34 +87,26 @@ def priced(
         If a name is no row, or a number is below 0.
     """
     check_multipliers(values, rows.names)
-    prices = [values.get(group.name, 0) for group in rows.groups]
-    weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]
-    counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]
-    allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
-    total = placing(rows, denominator, prices, weights, counted, leaves=not any(prices)) - allowed
+    by = Multiplied.of(rows, denominator, values)
+    total = placing(rows, by, leaves=not any(by.prices)) - by.allowed
     changes: list[NodeChange] = []
-    for change in _changes(rows, denominator, prices, weights) if any(prices) else ():
+    for change in _changes(rows, by) if any(by.prices) else ():
         if over():
             return None
         changes.append(change)
         total -= len(change.nodes) * change.gain
-    unit = denominator * rows.step
-    bound = rows.tier.above_target(max(0, -(-total // unit) * rows.step))
-    return Priced(bound, total, tuple(changes))
+    return Priced(by.bound(rows, total), total, tuple(changes))
 
 
-def _changes(
-    rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights
-) -> Iterator[NodeChange]:
+def _changes(rows: PriceRows, by: Multiplied) -> Iterator[NodeChange]:
     """Yield the best changes of all nodes, one after the other; alike ones together."""
     instance = rows.merged.instance
     costs = []
     stays = []
     for i in range(len(rows.groups)):
-        out = scale * rows.objective.out[i] + sum(k * row.out[i] for k, row in weights)
-        costs.append(out + prices[i])
+        costs.append(by.leaving(rows, i) + by.prices[i])
         stays.append(not rows.groups[i].leaves or held(rows, i))
-    nodes = _Nodes(instance, rows.groups, prices, costs, stays)
+    nodes = _Nodes(instance, rows.groups, by.prices, costs, stays)
     alike: dict[object, list[int]] = {}
     for n in range(len(instance.nodes)):
         alike.setdefault(nodes.signature(n), []).append(n)

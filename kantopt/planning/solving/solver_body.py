@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from kantopt.worker import fault_words
 
 if TYPE_CHECKING:
     from kantopt.planning.solving.messages import Failed, SearchTask
-    from kantopt.problem.placement import Placement
     from kantopt.search.engine.desk import Desk
 
 _CLOSE = 0.5
@@ -68,26 +68,14 @@ def desk_of(task: SearchTask, line: Connection) -> Desk:
 
     from kantopt.planning.solving.messages import Started
     from kantopt.problem.derived.classes import merge_pods
-    from kantopt.problem.placement import Placement
-    from kantopt.search.engine.desk import Desk, Line
-    from kantopt.search.engine.told import Begun, Found, LeftOut, Note
+    from kantopt.search.engine.desk import Desk, line_to
+    from kantopt.search.engine.told import Begun, LeftOut
 
     merged = merge_pods(task.instance)
-
-    def news() -> Placement | None:
-        latest: Placement | None = None
-        while line.poll():
-            latest = Placement(line.recv().podsets)
-        return None if latest is None else merged.shrink(latest)
-
-    out = Line(
-        found=lambda placement: line.send(Found(merged.expand(placement).podsets)),
-        bound=line.send,
-        note=lambda text: line.send(Note(text)),
+    out = replace(
+        line_to(line, merged.expand, merged.shrink),
         begun=lambda technique: line.send(Begun(technique.name)),
         left_out=lambda technique, why: line.send(LeftOut(technique.name, why)),
-        news=news,
-        asked=line.send,
     )
     line.send(Started(version("ortools")))
     desk = Desk(

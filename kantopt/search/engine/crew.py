@@ -13,7 +13,7 @@ from kantopt.budget import Budget
 from kantopt.problem.derived.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.search.engine.desk import Desk, Line
+from kantopt.search.engine.desk import Desk, line_to
 from kantopt.search.engine.known import Bound
 from kantopt.search.engine.told import Asked, Found, Note
 from kantopt.worker import Worker, fault_words
@@ -135,20 +135,7 @@ class Crew:
                 line.send(_guarded(self._search, line, errand))
 
     def _search(self, line: Connection, errand: Errand) -> Ended:
-        def news() -> Placement | None:
-            latest: Placement | None = None
-            while line.poll():
-                latest = Placement(line.recv().podsets)
-            return latest
-
-        out = Line(
-            found=lambda placement: line.send(Found(placement.podsets)),
-            bound=line.send,
-            note=lambda text: line.send(Note(text)),
-            news=news,
-            asked=line.send,
-        )
-        budget = errand.budget
+        budget, out = errand.budget, line_to(line)
         instance = self._parts[errand.part].instance
         desk = Desk(instance, self._tiers, errand.start, (), budget, out, self._without)
         for bound in errand.proved:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from kantopt.budget import Budget
@@ -13,7 +14,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.known import Bound, Numbers, Source
 from kantopt.search.engine.technique import BY_WISH, Tally, Technique
-from kantopt.search.engine.told import Asked
+from kantopt.search.engine.told import Asked, Found, Note
 from kantopt.verify.rules import is_legal
 
 if TYPE_CHECKING:
@@ -36,6 +37,31 @@ class Line:
     """Told which technique does not run now, and why not."""
     asked: Callable[[Asked], None] = lambda _: None
     """Told the parameters with which CP-SAT is at work."""
+
+
+def line_to(
+    connection: Connection,
+    expand: Callable[[Placement], Placement] = lambda placement: placement,
+    shrink: Callable[[Placement], Placement] = lambda placement: placement,
+) -> Line:
+    """Return the way to a planner in another process.
+
+    ``expand`` turns a placement found here into one of the planner's question, ``shrink`` back.
+    """
+
+    def news() -> Placement | None:
+        latest: Placement | None = None
+        while connection.poll():
+            latest = Placement(connection.recv().podsets)
+        return None if latest is None else shrink(latest)
+
+    return Line(
+        found=lambda placement: connection.send(Found(expand(placement).podsets)),
+        bound=connection.send,
+        note=lambda text: connection.send(Note(text)),
+        news=news,
+        asked=connection.send,
+    )
 
 
 class Desk:

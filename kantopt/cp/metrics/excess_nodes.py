@@ -12,19 +12,27 @@ from kantopt.verify.bounds.fewest import fewest_of_level
 
 def excess_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Nodes that placed gangs use beyond the fewest that could hold them."""
+    return beyond_fewest(m, list(range(len(m.instance.nodes))), None)
+
+
+def beyond_fewest(
+    m: Variables, group_of: list[int] | list[int | None], level: int | None
+) -> LinearExprT:
+    """Groups of nodes, the domains of a level if there is one, that gangs use beyond the fewest."""
     terms: Terms = []
+    kind, key = ("node", ("nodes",)) if level is None else (f"group{level}", ("groups", level))
     for job in m.instance.jobs:
         if job.is_gang:
-            touches = touched(m, job, list(range(len(m.instance.nodes))), "node")
-            fewest = fewest_of_level(m.instance, job.index, None)
+            touches = _touched(m, job, group_of, kind)
+            fewest = fewest_of_level(m.instance, job.index, level)
             if len(touches) > fewest:
                 excess = weighted(touches) - fewest
-                key = ("nodes", job.index)
-                terms.append((m.at_least(key, excess, len(touches) - fewest), 1))
+                most = len(touches) - fewest
+                terms.append((m.at_least((*key, job.index), excess, most), 1))
     return weighted(terms)
 
 
-def touched(m: Variables, job: Job, group_of: list[int] | list[int | None], kind: str) -> Terms:
+def _touched(m: Variables, job: Job, group_of: list[int] | list[int | None], kind: str) -> Terms:
     """Booleans for the groups of nodes in which a job has pods."""
     pods: dict[int | None, Terms] = {}
     most: dict[int | None, int] = {}

@@ -8,21 +8,13 @@ from collections.abc import Mapping
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.bounds.fewest import fewest_of_level
+from kantopt.verify.metrics.excess_nodes import beyond_fewest
 from kantopt.verify.step import Step
 
 
 def excess_groups(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
     """Topology domains that each placed gang uses beyond the fewest that could hold it."""
-    excess = Counter[int]()
-    if tier.level is None:
-        return excess
-    domain_of = instance.topology.domain_of[tier.level]
-    for job in instance.jobs:
-        used = {domain_of[spot.node] for s in job.podsets for spot in placement.podsets[s]}
-        if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess[job.index] = max(0, len(used) - fewest_of_level(instance, job.index, tier.level))
-    return excess
+    return Counter() if tier.level is None else beyond_fewest(instance, placement, tier.level)
 
 
 def measure_excess_groups(tier: Tier, step: Step) -> int:

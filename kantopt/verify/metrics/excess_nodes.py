@@ -14,11 +14,17 @@ from kantopt.verify.step import Step
 
 def excess_nodes(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
     """Nodes that each placed gang uses beyond the fewest that could hold it."""
+    return beyond_fewest(instance, placement, None)
+
+
+def beyond_fewest(instance: Instance, placement: Placement, level: int | None) -> Counter[int]:
+    """Domains of a level, or nodes if it is ``None``, that placed gangs use beyond the fewest."""
     excess = Counter[int]()
+    group_of = range(len(instance.nodes)) if level is None else instance.topology.domain_of[level]
     for job in instance.jobs:
-        used = {spot.node for s in job.podsets for spot in placement.podsets[s]}
+        used = {group_of[spot.node] for s in job.podsets for spot in placement.podsets[s]}
         if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess[job.index] = max(0, len(used) - fewest_of_level(instance, job.index, None))
+            excess[job.index] = max(0, len(used) - fewest_of_level(instance, job.index, level))
     return excess
 
 

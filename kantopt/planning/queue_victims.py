@@ -33,7 +33,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
-_NOBODY, _ANY = -(2**31) - 1, 2**31 - 1
+_NOBODY = -(2**31) - 1
 _STAYS = "jobs that, by queues, go for none of those that wait are not evicted"
 _BEHIND = (
     "jobs for which nobody is evicted, as other waiting jobs are served first and no plan evicts "

@@ -13,7 +13,7 @@ from kantopt.report.units import duration
 LETTER = 6.3
 """Width of a letter, about."""
 INK, PALE, GRID = "#1f2a33", "#55616b", "#dde2e6"
-_SECOND, _DAY = 1000, 86_400_000
+_SECOND = 1000
 _TIME_STEPS = tuple(
     seconds * _SECOND
     for seconds in (

@@ -51,11 +51,6 @@ def goal_tiers(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
     )
 
 
-def missed(plan: Plan) -> tuple[Goal, ...]:
-    """Goals that a plan does not reach."""
-    return tuple(goal for goal in plan.goals if goal.missed_by)
-
-
 def impossible(plan: Plan) -> tuple[str, ...]:
     """Names of the goals that provably no plan reaches together with the goals before them."""
     targeted = {goal.objective for goal in plan.goals if goal.goal is not None}

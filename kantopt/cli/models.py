@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import all_dumped, check_output_file, emit, format_of
+from kantopt.cli.shipped import list_or_print
 
 if TYPE_CHECKING:
     from kantopt.schema.model import Model, PriorityObjective
@@ -25,19 +25,13 @@ def models(
     """List the shipped models, or print one; with -o or -O, all."""
     from kantopt.schema.extends import load_model, shipped_models
 
-    check_output_file(output_file)
-    if not (name is None and output is None and output_file is None):
-        names = shipped_models() if name is None else [name]
-        documents = map(load_model, names)
-        emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
-        return 0
-    from kantopt.cli.shown import on_screen
-    from kantopt.report.blocks import Table
-
-    rows = tuple((each, objectives_in_short(load_model(each))) for each in shipped_models())
-    table = Table("", ("MODEL", "MINIMISES, in this order"), rows)
-    emit(on_screen([table], color))
-    return 0
+    return list_or_print(
+        *(name, output, output_file, color),
+        names=shipped_models,
+        load=load_model,
+        columns=("MODEL", "MINIMISES, in this order"),
+        row=lambda each: [objectives_in_short(load_model(each))],
+    )
 
 
 def objectives_in_short(model: "Model") -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import all_dumped, check_output_file, emit, format_of
+from kantopt.cli.shipped import list_or_print
 
 
 def policies(
@@ -19,19 +19,12 @@ def policies(
     verbose: opt.Verbose = False,
 ) -> int:
     """List the shipped policies, or print one; with -o or -O, all."""
-    from kantopt.schema.policies import load_policy, shipped_policies
+    from kantopt.schema.policies import in_short, load_policy, shipped_policies
 
-    check_output_file(output_file)
-    if not (name is None and output is None and output_file is None):
-        names = shipped_policies() if name is None else [name]
-        documents = map(load_policy, names)
-        emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
-        return 0
-    from kantopt.cli.shown import on_screen
-    from kantopt.report.blocks import Table
-    from kantopt.schema.policies import in_short
-
-    rows = tuple((each, *in_short(load_policy(each))) for each in shipped_policies())
-    table = Table("", ("POLICY", "QUEUE", "PLACES BY", "TIDIES UP"), rows)
-    emit(on_screen([table], color))
-    return 0
+    return list_or_print(
+        *(name, output, output_file, color),
+        names=shipped_policies,
+        load=load_policy,
+        columns=("POLICY", "QUEUE", "PLACES BY", "TIDIES UP"),
+        row=lambda each: in_short(load_policy(each)),
+    )

@@ -13,6 +13,7 @@ from kantopt.schema.hints import (
     listed,
     meant_or_some,
     miswritten,
+    nearest,
     perhaps,
     unoffered,
 )
@@ -153,7 +154,7 @@ def _labels_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterat
         known = sorted(values.get(key, ()))
         hint = meant_or_some(value, known if len(known) <= _LOOKED_AT else (), "nodes have")
         if not known:
-            hint = did_you_mean(key, sorted(values)[:_LOOKED_AT])
+            hint = did_you_mean(key, _near_keys(key, values))
         asks = "asks" if len(who) == 1 else "ask"
         label = _label(key, value)
         yield f"{listed(who, 1)} {asks} for {label}{UNOFFERED}{f' ({hint})' if hint else ''}"
@@ -162,6 +163,21 @@ def _labels_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterat
 _LOOKED_AT = 200
 """Labels among which one is looked for that was meant: among more, such as names of nodes, that
 takes long."""
+
+
+def _near_keys(key: str, keys: Iterable[str]) -> list[str]:
+    """Keys with the same prefix, of which the name could be mistyped, or the same name.
+
+    Prefixes are long and many keys share one: whole keys are near that have nothing to do with
+    each other.
+    """
+    prefix, _, name = key.rpartition("/")
+    near = []
+    for other in sorted(keys)[:_LOOKED_AT]:
+        its, _, own = other.rpartition("/")
+        if own == name or (its == prefix and nearest(name, (own,))):
+            near.append(other)
+    return near
 
 
 def _label(key: str, value: str) -> str:

@@ -206,6 +206,24 @@ def test_a_label_that_no_node_of_a_dump_has_is_named_as_well() -> None:
     assert f"default/app {said}" in question_of([RawDocument("k", 0, dump)]).notes
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("reservation.slurm/maint1", ""),
+        ("feature.slurm/nosuch", ""),
+        ("feature.slurm/nvem", " (did you mean feature.slurm/nvme?)"),
+        ("featur.slurm/nvme", " (did you mean feature.slurm/nvme?)"),
+    ],
+)
+def test_of_a_key_only_the_prefix_or_the_name_is_taken_for_mistyped(key: str, meant: str) -> None:
+    """The prefix that many keys share makes none of them like another."""
+    labels = {"partition.slurm/main": "true", "feature.slurm/h": "true", "feature.slurm/nvme": "1"}
+    notes = asked(
+        [job("x", pods() | {"nodeSelector": {key: "true"}})], nodes=[{**NODE, "labels": labels}]
+    ).notes
+    assert notes == (f"default/x asks for label {key}=true, which no node offers{meant}",)
+
+
 def test_names_are_looked_up_in_what_was_imported_too() -> None:
     bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
     bare["status"] = {"allocatable": {"cpu": "4"}}

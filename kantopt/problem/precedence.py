@@ -44,6 +44,20 @@ class Precedence:
         late = job.priority in self.divided and not job.may_preempt
         return -(self._least if late else job.priority), late, -job.priority
 
+    def settled_before(self, priority: int) -> list[int]:
+        """Victims' priorities that only more important jobs may evict than one that evicts nobody.
+
+        It keeps its place before lesser ones that may evict, but whom jobs before it evict is not
+        for it to say: they would drive somebody out to leave free room to it. None that waits and
+        comes after it may evict these, so nothing is taken from those.
+        """
+        if priority not in self.waiting or priority in self._preempting:
+            return []
+        lesser = max((p for p in self._preempting if p < priority), default=None)
+        if lesser is None or max(self._preempting) < priority:
+            return []
+        return sorted((p for p in self.victims if lesser <= p < priority), reverse=True)
+
     def disturbs(self, priority: int) -> bool:
         """Whether pods of a priority may be evicted for somebody who waits."""
         return priority in self.victims and any(p > priority for p in self._preempting)

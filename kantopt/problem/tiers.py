@@ -13,10 +13,7 @@ from kantopt.problem.mix import Shape
 from kantopt.problem.precedence import Precedence
 from kantopt.problem.restricted import PER_UNIT, restricted
 from kantopt.schema.model import Metric, Model, Objective, PriorityObjective
-from kantopt.schema.objectives import (
-    DisplacedObjective,
-    UnplacedObjective,
-)
+from kantopt.schema.objectives import DisplacedObjective, UnplacedObjective
 
 OF_WHO_IS_PLACED = (Metric.UNPLACED, Metric.DISPLACED)
 """Metrics of who has a place, not of what that takes or where it is."""
@@ -148,7 +145,8 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
 
     Of a priority of which pods may be evicted and others wait, what is displaced counts before
     what is unplaced. Jobs that may evict nobody come after what the model says of evictions: whole
-    priorities, and of one of which some may evict those that may not.
+    priorities, and of one of which some may evict those that may not. A priority that keeps its
+    place, as lesser ones may evict, comes after what only more important ones may displace.
     """
     who = Precedence(instance)
     concerned = (None, *who.victims)
@@ -166,6 +164,10 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
             there = tier.unit == "jobs" or tier.surplus or displaced in above
             if not there and _runs(instance, displaced):
                 yield displaced
+        if counts and p is not None and i < last and tier.unit != "jobs":
+            settled = list(_settled(instance, tier, who.settled_before(p)))
+            yield from (displaced for displaced in settled if displaced not in above)
+            above.update(settled)
         never = replace(tier, preempts=False)
         if counts and i < last and p in who.harmless:
             later.append(tier)
@@ -179,6 +181,14 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
         above.add(tier)
         if i == last:
             yield from later
+
+
+def _settled(instance: Instance, tier: Tier, priorities: Iterable[int]) -> Iterator[Tier]:
+    """Tiers of what is displaced of some priorities, in all units of one of ``unplaced``."""
+    units = ("pods",) if tier.unit == "pods" else ("milli-GPU", "CPU-only pods")
+    plain = replace(tier, metric=Metric.DISPLACED, surplus=False)
+    each = (replace(plain, priority=p, unit=unit) for p in priorities for unit in units)
+    yield from (displaced for displaced in each if _runs(instance, displaced))
 
 
 def _runs(instance: Instance, tier: Tier) -> bool:

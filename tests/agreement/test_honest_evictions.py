@@ -99,6 +99,24 @@ def test_one_that_never_evicts_keeps_its_place_before_a_lesser_one_that_may() ->
     assert optimum(asked) == ({10: 1}, {"default/never", "default/able"})
 
 
+def test_nobody_is_evicted_for_a_more_important_one_to_leave_free_room_to_it() -> None:
+    """A lesser one may evict as well, but not the victim whom the first one could evict."""
+    small = {"nodeSelector": {"pool": "small"}}
+    big = {"nodeSelector": {"pool": "big"}}
+    nodes = [{**node(name, cpu=1), "labels": {"pool": "big"}} for name in "ab"]
+    nodes.append({**node("c", cpu=1), "labels": {"pool": "small"}})
+    running = [pod("victim", 100, "b", cpu=1), pod("low", 10, "c", cpu=1)]
+    waiting = [
+        pod("first", 1000, cpu=1),
+        {**pod("never", 500, cpu=1), "preemptionPolicy": "Never"},
+        pod("last", 50, cpu=1),
+    ]
+    for job, where in zip([*running, *waiting], (big, small, big, big, small), strict=True):
+        job["podSets"][0] |= where
+    there = {"default/first", "default/last"}
+    assert optimum(question(nodes, running, waiting)) == ({10: 1}, there)
+
+
 def test_an_equal_that_waits_is_no_reason_to_evict() -> None:
     nodes = [node("a", cpu=1), node("c", cpu=2)]
     waiting = [pod("important", 100, cpu=1), pod("equal", 10, cpu=2)]

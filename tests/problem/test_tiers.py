@@ -72,6 +72,28 @@ def test_who_never_evicts_comes_after_evictions_though_equals_may_evict() -> Non
     ]
 
 
+def test_who_never_evicts_comes_after_what_only_more_important_jobs_may_displace() -> None:
+    jobs = [
+        job("first", pods(), priority=9),
+        job("never", pods(), priority=7, preemptionPolicy="Never"),
+        job("last", pods(), priority=3),
+        *(job(f"r{p}", pods(gpu=p % 2, on=["a"]), priority=p) for p in (8, 5, 4, 3, 2)),
+    ]
+    assert divided(*jobs)[:9] == [
+        "unplaced[priority=9, CPU-only pods]",
+        "unplaced[priority=8, CPU-only pods]",
+        "displaced[priority=5, milli-GPU]",
+        "displaced[priority=4, CPU-only pods]",
+        "displaced[priority=3, milli-GPU]",
+        "unplaced[priority=7, CPU-only pods]",
+        "unplaced[priority=5, milli-GPU]",
+        "unplaced[priority=4, CPU-only pods]",
+        "unplaced[priority=3, milli-GPU]",
+    ]
+    for others in (jobs[1:], jobs[:2] + jobs[3:]):  # none above it evicts; none below it does
+        assert not [name for name in divided(*others)[:5] if "displaced" in name]
+
+
 def test_jobs_are_told_apart_only_where_some_may_evict_and_some_may_not() -> None:
     alone = job("alone", pods(), priority=9, preemptionPolicy="Never")
     found = divided(*JOBS, alone)

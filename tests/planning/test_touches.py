@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kantopt.clock import Deadline
-from kantopt.planning.solving.executable import _Orders, executable
 from kantopt.planning.solving.options import Options
 from kantopt.planning.solving.run import Run
 from kantopt.planning.solving.together import search_together
-from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -56,24 +52,3 @@ def test_victims_who_could_be_spared_are_when_the_time_to_search_is_up() -> None
     search_together(run)
     assert run.incumbent.placement.podsets[0] == instance.current.podsets[0]
     assert run.incumbent.tally.uses["sparing"].plans == 1
-
-
-@pytest.mark.parametrize(("seconds", "tried"), [(-1.0, 1), (20.0, 3)])
-def test_when_the_time_is_up_earlier_plans_are_not_ordered_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, tried: int
-) -> None:
-    instance = question([node("a")], [job(name, pods()) for name in "xyz"])
-    late = Deadline.within(seconds)
-    run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
-    for pods_placed in (1, 2, 3):
-        changes = {s: {Spot(0): 1} for s in range(pods_placed)}
-        run.incumbent.offer(instance.current.replace(changes), "")
-    took: list[Placement] = []
-
-    def close(self: _Orders, _: Placement) -> None:
-        self.ordered = self._key(instance.current), instance.current, ()
-
-    monkeypatch.setattr(_Orders, "_take", lambda _, placement: took.append(placement))
-    monkeypatch.setattr(_Orders, "_try_close_to", close)
-    executable(run)
-    assert len(took) == tried

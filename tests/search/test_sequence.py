@@ -7,7 +7,9 @@ import pytest
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.search.order import sequence as sequences
 from kantopt.search.order.sequence import sequence
+from kantopt.search.order.units import Unit
 from kantopt.search.strategy import Strategy
 from kantopt.verify.replay import replay
 from kantopt.verify.waves.order import Order
@@ -67,6 +69,25 @@ def test_with_no_time_left_evictions_are_tried_last_and_where_they_stand() -> No
     instance = question([node("a"), node("b")], jobs)
     target = placed(instance, v=[], r=["a"], s=["b"], m=["a"], j=["b"])
     assert sequence(instance, target, over=lambda: True) is not None
+
+
+def test_with_no_time_left_it_is_not_asked_for_whom_victims_go_where_all_is_stuck(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Instance] = []
+
+    def after_evictions(instance: Instance, *_: object) -> list[Unit]:
+        asked.append(instance)
+        return []
+
+    monkeypatch.setattr(sequences, "after_evictions", after_evictions)
+    jobs = swap("live", job("v", pods(cpu=4, on=["c"])), job("j", pods(cpu=4), priority=9))
+    instance = question([node(n) for n in "abc"], jobs)
+    circle = placed(instance, r=["b"], s=["a"], v=[], j=["c"])
+    assert sequence(instance, circle, over=lambda: True) is None
+    assert not asked
+    sequence(instance, circle)
+    assert asked
 
 
 def test_binds_alone_share_one_wave_a_gang_all_the_more() -> None:

@@ -133,6 +133,13 @@ def before_columns(desk: Desk) -> str:
     return before_disruption(desk)
 
 
+def no_gangs_go(desk: Desk) -> str:
+    """Say why victims are not chosen anew, all at once."""
+    from kantopt.search.techniques.fix_and_optimize import gangs_stay
+
+    return gangs_stay(desk) or nothing_new("fix-and-optimize")(desk)
+
+
 def devices_settled(desk: Desk) -> str:
     """Say why no little-used devices are freed: nothing that wants any is open first."""
     from kantopt.search.freed import devices_wanted

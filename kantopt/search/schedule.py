@@ -29,6 +29,7 @@ from kantopt.search.applicability import (
     least_disruption,
     near_enough,
     no_gangs,
+    no_gangs_go,
     no_glance,
     no_goal_open,
     nothing_between,
@@ -78,6 +79,13 @@ NODE_PATTERNS = Technique(
     "solver",
     "node_patterns:refill",
     nothing_new("node-patterns"),
+)
+FIX_AND_OPTIMIZE = Technique(
+    "fix-and-optimize",
+    "fix-and-optimize (Gintner, Kliewer and Suhl 2005)",
+    "solver",
+    "fix_and_optimize:optimize",
+    no_gangs_go,
 )
 DEVICE_PATTERNS = Technique(
     "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", devices_in_use
@@ -145,6 +153,7 @@ FIRST = (
     Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
+    Turn(FIX_AND_OPTIMIZE, 0.5, waits=0.3),
     Turn(DOMAINS, 0.2, glance=True, hinders=nothing_between),
     Turn(CP_SAT, glance=True, hinders=no_glance),
     Turn(NEIGHBOURHOODS, 0.8, patience=0.3, by_work=True, hinders=after_domains),
@@ -169,6 +178,7 @@ FIRST = (
 IN_TURN = (
     Turn(SYMMETRY),
     Turn(NODE_PATTERNS, 0.3),
+    Turn(FIX_AND_OPTIMIZE, 0.3),
     Turn(SQUEAKY_WHEEL, 0.2),
     Turn(BIN_COMPLETION),
     Turn(COVERING, 0.4),
@@ -232,7 +242,7 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
         return ended
     for turn in _turns(desk):
         technique = turn.technique
-        known = technique is RELAXATION and technique.hinders(desk)
+        known = technique in (RELAXATION, FIX_AND_OPTIMIZE) and technique.hinders(desk)
         if desk.may(technique) and not (undivided or known):
             _wait(desk, turn.waits)
         if turn.hinders(desk) or not desk.applies(technique):

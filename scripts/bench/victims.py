@@ -2,7 +2,8 @@
 
 `racks`: gangs that each need a rack, nodes cut into pods of two priorities, those of the lower in
 gangs over many nodes, as no rack has room without them. `surplus`: elastic gangs of three
-priorities whose members above the minimum would do for the jobs that wait.
+priorities whose members above the minimum would do for the jobs that wait. `gangs`: rigid and
+elastic gangs of three priorities over many nodes, and gangs and single pods of five that wait.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kantopt.schema.snapshot import (
 from scripts.bench.case import Documents
 
 SUITE = "victims"
-KINDS = ("racks", "surplus")
+KINDS = ("racks", "surplus", "gangs")
 _GPU, _GPUS, _CPUS_PER_GPU = "nvidia.com/gpu", 8, 12
 _RACK = 4
 _CUTS = ((8,), (4, 4), (4, 2, 2), (2, 2, 2, 2), (4, 2, 1, 1), (2, 2, 2, 1, 1))
@@ -34,7 +35,8 @@ _NEW = 1_000
 def drawn(kind: str, nodes: int, seed: int) -> Documents:
     """Draw a full cluster of a kind, and who waits for room on it."""
     rng = random.Random(seed)
-    running, waiting = (_racks if kind == "racks" else _surplus)(nodes, rng)
+    draw = {"racks": _racks, "surplus": _surplus, "gangs": _gangs}[kind]
+    running, waiting = draw(nodes, rng)
     snapshot = ClusterSnapshot(
         api_version=API_VERSION,
         kind="ClusterSnapshot",
@@ -82,6 +84,25 @@ def _surplus(nodes: int, rng: random.Random) -> tuple[Iterable[Job], Iterable[Jo
         running.append(_job(f"run-{len(running)}", gpus, on, priority, least=least))
     sizes = ((_GPUS, _GPUS // 2)[i % 2] for i in range(nodes // 4))
     return running, (_job(f"new-{i}", gpus, [], _NEW, count=2) for i, gpus in enumerate(sizes))
+
+
+def _gangs(nodes: int, rng: random.Random) -> tuple[Iterable[Job], Iterable[Job]]:
+    free = [_GPUS] * nodes
+    running: list[Job] = []
+    while sum(free) > nodes // 10:
+        gpus = rng.choice([size for size in (1, 1, 2, 2, 4, _GPUS) if size <= max(free)])
+        roomy = [n for n in range(nodes) if free[n] >= gpus]
+        on = rng.sample(roomy, min(len(roomy), rng.randint(2, 8)))
+        for n in on:
+            free[n] -= gpus
+        least = rng.randint(1, len(on) - 1) if len(on) > 1 and rng.random() < 0.35 else None
+        running.append(_job(f"run-{len(running)}", gpus, on, rng.choice((1, 10, 100)), least=least))
+    waiting = []
+    for i in range(nodes // 6):
+        priority = rng.choice((_NEW, _NEW, 500, 100, 10))
+        gpus, count = rng.choice((1, 2, 4, 4, _GPUS, _GPUS)), rng.choice((1, 1, 1, 2, 3, 4))
+        waiting.append(_job(f"new-{i}", gpus, [], priority, count=count))
+    return running, waiting
 
 
 def _job(

@@ -13,4 +13,4 @@ def test_a_cluster_is_sound_full_and_somebody_waits(kind: str) -> None:
     instance, waits, free = sound(drawn, kind)
     assert 0 <= free <= 8_000 < waits
     elastic = [j for j in instance.jobs if any(role.min_count < role.count for role in j.roles)]
-    assert bool(elastic) == (kind == "surplus")
+    assert bool(elastic) == (kind != "racks")

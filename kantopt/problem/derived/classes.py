@@ -109,11 +109,11 @@ def merge_pods(instance: Instance) -> Merged:
     alike: dict[Hashable, list[int]] = {}
     alone = _Alone(instance)
     for podset in instance.podsets:
-        key = podset.index if alone.keeps(podset) else _key(instance, podset)
+        key = podset.index if alone.keeps(podset) else key_of(instance, podset)
         alike.setdefault(key, []).append(podset.index)
     if len(alike) == len(instance.podsets):
         return Merged(instance, instance, tuple((s,) for s in range(len(instance.podsets))))
-    return _merged(instance, sorted(tuple(members) for members in alike.values()))
+    return merged(instance, sorted(tuple(members) for members in alike.values()))
 
 
 class _Alone:
@@ -173,8 +173,8 @@ def _cost(job: Job, podset: PodSet) -> int:
     return job.disruption_cost if job.all_victims else podset.disruption_cost
 
 
-def _key(instance: Instance, podset: PodSet) -> Hashable:
-    """All that rules and metrics see of the pods of a pod set, but for where they run."""
+def key_of(instance: Instance, podset: PodSet) -> Hashable:
+    """Return all that rules and metrics see of the pods of a pod set, but for where they run."""
     job = instance.job_of(podset.index)
     return (
         podset.running,
@@ -209,8 +209,11 @@ def _sum(placement: Placement, members: Sequence[int]) -> dict[Spot, int]:
     return dict(sorted(total.items()))
 
 
-def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
-    """Build the merged question; classes are in the order of their first members."""
+def merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
+    """Return the question in which the pod sets of each class are one.
+
+    Classes are in the order of their first members.
+    """
     new_job: dict[int, int] = {}
     numbers = Reindexed({s: i for i, members in enumerate(classes) for s in members}, new_job)
     jobs: list[Job] = []

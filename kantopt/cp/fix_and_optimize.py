@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ortools.sat.python.cp_model import CpSolver, LinearExprT
+from ortools.sat.python.cp_model import OPTIMAL, CpSolver, LinearExprT
 
 from kantopt.clock import Deadline
 from kantopt.cp.lexicographic import in_order
@@ -35,7 +35,7 @@ def descents(
     proved: int,
     deadline: Deadline,
 ) -> Iterator[Placement]:
-    """Yield legal placements, each at least as good as that before, tier after tier.
+    """Yield legal placements, each better than the one before, tier after tier.
 
     Parameters
     ----------
@@ -65,12 +65,17 @@ def descents(
             m.cp.minimize(in_order([(expr, 1), *beside]))
             seconds = max(_LEAST, deadline.remaining() * share)
             solver = _solver(min(seconds, deadline.remaining()))
-            if deadline.over() or solver.solve(m.cp) not in SOLVED:
+            status = None if deadline.over() else solver.solve(m.cp)
+            if status not in SOLVED:
                 return
-            hint_solution(m.cp, solver)
             found = model.extract(solver.value)
-            values = measure(question, found, tiers)
-            yield found
+            measured = measure(question, found, tiers)
+            if measured < values:  # as good in this tier it may be worse in others
+                values = measured
+                hint_solution(m.cp, solver)
+                yield found
+            elif not beside and status != OPTIMAL:
+                return  # the time is better spent on a few nodes each
             beside = [_harm(m)]
         m.cp.add(expr <= values[i])
 

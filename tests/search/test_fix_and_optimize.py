@@ -7,6 +7,7 @@ import random
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.cp.fix_and_optimize import descents
 from kantopt.problem.derived.settled import settled
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -14,9 +15,10 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import How, construct
 from kantopt.search.schedule import FIX_AND_OPTIMIZE
 from kantopt.search.strategy import Strategy
-from kantopt.search.techniques.fix_and_optimize import optimize
+from kantopt.search.techniques.fix_and_optimize import of_victims, optimize
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from tests.generate import random_instance
 from tests.oracle import best
 from tests.search.helpers import FOREVER, Told, where
 from tests.verify.world import job, node, placed, pods, question
@@ -170,3 +172,20 @@ def test_where_as_many_are_placed_and_nobody_moves_it_comes_to_the_optimum(seed:
     assert desk.incumbent.values >= value
     if same and desk.incumbent.placement is not start:
         assert desk.incumbent.values == value == measure(instance, optimum, tiers)
+
+
+@pytest.mark.parametrize("seed", range(1, 60))
+def test_of_any_question_what_it_chooses_is_legal_and_begins_with_the_plan(seed: int) -> None:
+    instance = random_instance(seed)
+    start = construct(instance, FOREVER, How(Strategy.BEST_FIT))
+    small, tiers = settled(instance, start), of_victims(tiers_of(instance))
+    weighed = [tier for tier in tiers if not tier.of_waiting]
+    begin = small.shrink(start)
+    if check(instance, start):
+        pytest.skip("a required job has no place")
+    assert check(small.instance, begin) == []
+    last = measure(small.instance, begin, weighed)
+    for found in descents(small.instance, weighed, begin, 0, Deadline.within(5.0)):
+        assert check(instance, small.expand(found)) == []
+        assert measure(small.instance, found, weighed) < last
+        last = measure(small.instance, found, weighed)

@@ -24,6 +24,7 @@ from scripts.bench import (
     pooled,
     preemption,
     priority_matters,
+    victims,
 )
 from scripts.bench.busy_cluster import busy_cluster
 from scripts.bench.case import Case, by_kind
@@ -96,6 +97,11 @@ def _crowds(grid: Grid) -> list[Case]:
     ]
 
 
+def _victims(grid: Grid) -> list[Case]:
+    seeds = range(grid.seeds)
+    return by_kind(victims.SUITE, victims.KINDS, victims.drawn, grid.nodes or (96,), seeds)
+
+
 def _everyday(grid: Grid) -> list[Case]:
     seeds = range(grid.seeds)
     return [Case(busy.SUITE, f"everyday-{s}", s, {}, partial(busy_cluster, s)) for s in seeds]
@@ -115,6 +121,7 @@ _OF = {
     preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),
     arrivals.SUITE: Base(_arrivals, shipped("mixed", counts=False)),
     backlog.SUITE: Base(_backlog, shipped("mixed", counts=False)),
+    victims.SUITE: Base(_victims, shipped("mixed", counts=False)),
     busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),
 }
 

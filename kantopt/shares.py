@@ -54,8 +54,6 @@ LEFT_OUT = 1 / 10
 """For placing those first who were left out."""
 COMPACT = 1 / 4
 """For constructing once where nodes were emptied before."""
-REINSERT = 1 / 8
-"""For placing new jobs again, one by one, where they harm less."""
 RECREATE_GANGS = 1 / 4
 """For constructing anew, again and again, without a few of the new gangs."""
 RECREATE = 1 / 3

@@ -16,10 +16,8 @@ from kantopt.search.exchange import exchange
 from kantopt.search.gang_ruin import recreate_gangs
 from kantopt.search.offer import harm_first, new_jobs, offer_constructed, squeaky, who_is_open
 from kantopt.search.recreate import recreate_loose_pods
-from kantopt.search.reinsertion import reinserted
 from kantopt.search.schedule import (
     EXCHANGE,
-    REINSERTION,
     RELOCATION,
     REVERSE_TRIM,
     RUIN_AND_RECREATE,
@@ -33,7 +31,6 @@ from kantopt.shares import (
     LEFT_OUT,
     RECREATE,
     RECREATE_GANGS,
-    REINSERT,
     STRATEGIES,
 )
 
@@ -152,11 +149,6 @@ def intensify(
     look()
     if tally.begins(SQUEAKY_WHEEL):
         _left_out_first(best, deadline.share(LEFT_OUT), strategy, made.last, seed=seed)
-    look()
-    if evicts(instance, best.placement) and who_is_open(best) and tally.begins(REINSERTION):
-        start = reinserted(instance, best.placement, deadline.share(REINSERT), strategy)
-        how = How(strategy, seed=seed, start=start)  # members above minima have left
-        offer_constructed(best, deadline, how, by=REINSERTION.name)
     look()
     asked = bool(instance.required) or not harm_first(tiers)
     if asked and tally.begins(RELOCATION) and who_is_open(best) and _wants_moves(best):

@@ -50,7 +50,6 @@ EXCHANGE = Technique("exchange", "k-exchange", "planner")
 RUIN_AND_RECREATE = Technique(
     "ruin-and-recreate", "ruin and recreate (Schrimpf et al. 2000)", "planner"
 )
-REINSERTION = Technique("reinsertion", "remove and reinsert (Savelsbergh 1992)", "planner")
 LOCAL_SEARCH = Technique("local-search", "bin emptying and steepest descent", "planner")
 EJECTION_CHAINS = Technique("ejection-chains", "ejection chains (Glover 1996)", "planner")
 REPAIR = Technique("repair", "ejection chains of one or two pods", "planner")
@@ -136,7 +135,6 @@ FAST = (
     RELOCATION,
     REVERSE_TRIM,
     EXCHANGE,
-    REINSERTION,
     RUIN_AND_RECREATE,
     LOCAL_SEARCH,
     SQUEAKY_WHEEL,

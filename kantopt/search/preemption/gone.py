@@ -41,12 +41,10 @@ class Level(NamedTuple):
 
     priority: int
     spare: int | None = None
-    above: int = NOBODY
-    """Gangs up to this priority give up none of these."""
 
     def spares(self, priority: int) -> bool:
         """Whether of a priority only those may go whom gangs can do without."""
-        return self.spare is not None and max(self.priority, self.above) < priority <= self.spare
+        return self.spare is not None and self.priority < priority <= self.spare
 
 
 class Gone:

@@ -49,8 +49,6 @@ class Victims:
             if going and not (len(going) < len(running) and self.goes_whole(job)):
                 self.jobs.append(job)
                 self.able[job.index] = going
-        self.scarce_first = False
-        """Whether of whom gangs can do without those go first whom the fewest others may evict."""
         self._able = frozenset(s for going in self.able.values() for s in going)
         self._priorities = sorted({job.priority for job in self.jobs})
         self._here: dict[int, list[tuple[int, Spot]]] = {}
@@ -125,11 +123,9 @@ class Victims:
             else ()
         )
         top = spare[-1] if spare else NOBODY
-        if self.scarce_first:
-            first = [Level(NOBODY, top, above) for above in (*spare[-2::-1], NOBODY) if spare]
-        else:
-            first = [Level(NOBODY, most) for most in spare]
-        return first + [Level(most, top if top > most else None) for most in below]
+        return [Level(NOBODY, most) for most in spare] + [
+            Level(most, top if top > most else None) for most in below
+        ]
 
     def may_go(self, level: Level, priority: int, s: int) -> bool:
         """Whether a pod of a pod set and priority is among those who may go, as things stand."""

@@ -20,7 +20,7 @@ from kantopt.search.engine.desk import Desk
 from kantopt.search.techniques.cp_sat import counts
 
 NAME = "fix-and-optimize"
-LARGEST = 12_000
+LARGEST = 10_000
 """Most counts in a model: larger ones better less than neighbourhoods do in the same time."""
 
 
@@ -32,7 +32,7 @@ def optimize(desk: Desk, deadline: Deadline) -> None:
     proved -= sum(tier.of_waiting for tier in tiers[:proved])
     placed = desk.incumbent.placement
     small = settled(desk.instance, placed)
-    if desk.budget.plain or counts(small.instance, moves=True) > LARGEST:
+    if desk.budget.plain:
         return
     # Of goals for who waits nothing changes, and they would have to be measured of all who do.
     weighed = [tier for tier in tiers if not tier.of_waiting]
@@ -48,7 +48,10 @@ def gangs_stay(desk: Desk) -> str:
         return "something else is open first"
     if not evicts(desk.instance, desk.incumbent.placement):
         return "nobody is evicted"
-    return "" if _gangs_may_go(desk.instance) else "no gang of several pods may be evicted"
+    if not _gangs_may_go(desk.instance):
+        return "no gang of several pods may be evicted"
+    small = settled(desk.instance, desk.incumbent.placement).instance
+    return "the model is too large" if counts(small, moves=True) > LARGEST else ""
 
 
 def of_victims(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:

@@ -15,6 +15,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import How, construct
 from kantopt.search.schedule import FIX_AND_OPTIMIZE
 from kantopt.search.strategy import Strategy
+from kantopt.search.techniques import fix_and_optimize
 from kantopt.search.techniques.fix_and_optimize import of_victims, optimize
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -29,6 +30,11 @@ WHO_THEN_WHOM = [
     {"evictions": {"by": "priority"}},
     "moves",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _no_question_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fix_and_optimize, "FEWEST", 0)
 
 
 def optimized(instance: Instance, start: Placement) -> Placement:
@@ -116,6 +122,17 @@ def test_it_stands_aside_where_nobody_or_no_gang_is_evicted() -> None:
     ):
         desk = Told(alone, start=start).desk
         assert desk.incumbent.first_open is None or FIX_AND_OPTIMIZE.hinders(desk) == why
+
+
+def test_it_stands_aside_where_the_whole_is_small_or_its_model_is_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance, start = _two_gangs()
+    desk = Told(instance, start=start).desk
+    monkeypatch.setattr(fix_and_optimize, "LARGEST", 5)
+    assert FIX_AND_OPTIMIZE.hinders(desk) == "the model is too large"
+    monkeypatch.setattr(fix_and_optimize, "FEWEST", 100)
+    assert FIX_AND_OPTIMIZE.hinders(desk) == "the whole is searched before long"
 
 
 def test_without_time_it_leaves_the_plan_as_it_is() -> None:

@@ -20,6 +20,8 @@ from kantopt.search.engine.desk import Desk
 from kantopt.search.techniques.cp_sat import counts
 
 NAME = "fix-and-optimize"
+FEWEST = 8_000
+"""Counts of the whole question: fewer are searched exactly before long."""
 LARGEST = 10_000
 """Most counts in a model: larger ones better less than neighbourhoods do in the same time."""
 
@@ -50,6 +52,8 @@ def gangs_stay(desk: Desk) -> str:
         return "nobody is evicted"
     if not _gangs_may_go(desk.instance):
         return "no gang of several pods may be evicted"
+    if counts(desk.instance, moves=True) < FEWEST:
+        return "the whole is searched before long"
     small = settled(desk.instance, desk.incumbent.placement).instance
     return "the model is too large" if counts(small, moves=True) > LARGEST else ""
 
